@@ -1,0 +1,49 @@
+# Every target installs what it needs into .venv on first use.
+
+PYTHON ?= python3
+UV := uv==0.13.9
+INSTALLED := .venv/.installed
+WITH_SERVERS := .venv/bin/python -m config.launcher --
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check lock clean
+
+help:  ## List the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(INSTALLED)  ## Start everything, send notifications and show what became of them
+	@$(WITH_SERVERS) .venv/bin/python manage.py demo $(ARGS)
+
+test: $(INSTALLED)  ## Run the tests; ARGS="-k retry" passes arguments to pytest
+	@$(WITH_SERVERS) .venv/bin/python -m pytest $(ARGS)
+
+check: $(INSTALLED)  ## Lint, format, types, import rules and missing migrations
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+	.venv/bin/lint-imports --no-logo
+	$(WITH_SERVERS) sh -c '.venv/bin/mypy . && .venv/bin/python manage.py makemigrations --check --dry-run'
+
+lock: $(INSTALLED)  ## Pin the newest allowed versions of all requirements
+	@.venv/bin/python -m pip install --quiet $(UV)
+	@for name in requirements requirements-dev; do \
+		UV_CUSTOM_COMPILE_COMMAND="make lock" .venv/bin/uv pip compile --quiet --upgrade --universal \
+			--python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
+			$$name.in --output-file $$name.txt || exit 1; \
+	done
+
+clean:  ## Remove .venv and all caches
+	rm -rf .venv .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(INSTALLED): requirements-dev.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo 'Landfall needs Python 3.11 or newer as "$(PYTHON)"; name another one with: make PYTHON=python3.12' >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { \
+		echo 'This Python cannot make virtual environments yet; run: apt-get install python3-venv' >&2; exit 1; }
+	@echo 'Installing into .venv, about half a minute the first time …'
+	@$(PYTHON) -m venv .venv
+	@.venv/bin/python -m pip install -qq --disable-pip-version-check $(UV) \
+		&& .venv/bin/uv pip install --quiet --python .venv/bin/python --require-hashes -r requirements-dev.txt \
+		|| { echo 'uv could not install; trying pip, which takes longer …' \
+			&& .venv/bin/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements-dev.txt; }
+	@touch $@
