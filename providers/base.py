@@ -1,0 +1,103 @@
+"""What the product may ask of any provider: translations between our words and its API. No I/O, no retries, no clock."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+from providers.errors import (
+    AuthenticationFailed,
+    OutcomeUnknown,
+    ProviderError,
+    RateLimited,
+    UnknownRefusal,
+    UnsupportedFeature,
+)
+from providers.messages import (
+    Ability,
+    Account,
+    AttemptRef,
+    Channel,
+    DeliveryEvent,
+    FindResult,
+    HttpRequest,
+    HttpResponse,
+    OutgoingMessage,
+    SendResult,
+    SentMessage,
+    WebhookRequest,
+)
+
+
+class Provider(ABC):
+    """One provider, constructed for one account.
+
+    `send_result` raises the ProviderError that describes the answer; an answer that cannot be read is OutcomeUnknown.
+    """
+
+    name: ClassVar[str]  # in the registry, in the database: never changes
+    channels: ClassVar[frozenset[Channel]]
+    abilities: ClassVar[frozenset[Ability]]
+    default_base_url: ClassVar[str]  # the vendor's own
+    credential_names: ClassVar[tuple[str, ...]]  # what `Account.credentials` must hold
+    optional_credential_names: ClassVar[tuple[str, ...]] = ()  # and may hold
+    setting_names: ClassVar[tuple[str, ...]] = ()  # what `Account.settings` may hold
+    look_up_delay_seconds: ClassVar[float] = 5.0  # how long after the call a search may still lag
+    key_life_seconds: ClassVar[float] = 0.0  # how long an idempotency key protects; 0 without Ability.KEYS
+    refused_webhook_status: ClassVar[int] = 403  # HTTP status for a webhook we do not believe
+
+    def __init__(self, account: Account) -> None:
+        self.account = account
+        self.base_url = (account.base_url or self.default_base_url).rstrip("/")
+
+    @abstractmethod
+    def send_request(self, message: OutgoingMessage, attempt: AttemptRef) -> HttpRequest:
+        """Describe the call that sends. Raises UnsupportedFeature instead of dropping a field in silence."""
+
+    @abstractmethod
+    def send_result(self, answer: HttpResponse) -> SendResult:
+        """Read the answer to a send. Raises ProviderError."""
+
+    def find_request(self, sent: SentMessage, page: str | None = None) -> HttpRequest:
+        """Describe the search for a message that may have been sent."""
+        raise UnsupportedFeature(f"{self.name} cannot be searched")
+
+    def find_result(self, answer: HttpResponse, sent: SentMessage) -> FindResult:
+        """Read the answer to a search. Never raises for an answer it cannot read: that is CannotTell."""
+        raise UnsupportedFeature(f"{self.name} cannot be searched")
+
+    def status_request(self, provider_message_id: str) -> HttpRequest:
+        """Describe the question how far one message has come."""
+        raise UnsupportedFeature(f"{self.name} has no status look-up")
+
+    def status_result(self, answer: HttpResponse) -> list[DeliveryEvent]:
+        """Read the answer to a status question; an answer that cannot be read says nothing: an empty list."""
+        raise UnsupportedFeature(f"{self.name} has no status look-up")
+
+    def parse_webhook(self, request: WebhookRequest) -> list[DeliveryEvent]:
+        """Check that the call is genuine, then translate it. Raises InvalidSignature, MalformedWebhook."""
+        raise UnsupportedFeature(f"{self.name} sends no webhooks")
+
+
+def read_json(answer: HttpResponse) -> Any:
+    """Read a JSON body, whatever its content type says. Raises OutcomeUnknown, since an unreadable answer proves nothing."""
+    try:
+        return json.loads(answer.body)
+    except (ValueError, RecursionError) as error:
+        raise OutcomeUnknown("the answer is not JSON", http_status=answer.status) from error
+
+
+def error_for_status(status: int) -> type[ProviderError]:
+    """Judge an answer by its HTTP status alone, where its body says nothing we know: an HTML page, an unlisted code.
+
+    408 is no refusal: a server that closes an idle connection says it to a request it never read, a proxy to one that
+    it passed on.
+    """
+    if status == 429:
+        return RateLimited
+    if status in (401, 403):
+        return AuthenticationFailed
+    if 400 <= status < 500 and status != 408:
+        return UnknownRefusal
+    return OutcomeUnknown

@@ -1,0 +1,193 @@
+"""What goes to a provider and what comes back, in our words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+
+class Channel(StrEnum):
+    """How a message travels; the comment says what `to` looks like."""
+
+    SMS = "sms"  # E.164 with plus
+    EMAIL = "email"  # addr-spec, without a display name
+
+
+class EventKind(StrEnum):
+    """What a delivery event reports. How kinds outrank each other is the product's business, not a provider's."""
+
+    ACCEPTED = "accepted"  # the provider has the message
+    SENT = "sent"  # handed on towards the recipient
+    NOT_REACHED = "not_reached"  # not delivered for a passing reason: phone off, mailbox full
+    EXPIRED = "expired"  # the provider gave up: its validity period ran out
+    FAILED = "failed"  # not delivered for good
+    DELIVERED = "delivered"  # the recipient has it
+    BOUNCED = "bounced"  # hard bounce of an e-mail; may follow a delivery
+    COMPLAINED = "complained"  # the recipient called it spam
+    OPTED_OUT = "opted_out"  # the recipient wants no more of these
+    NOT_THERE = "not_there"  # a look-up found nothing (never sent by a provider, written by us)
+    UNKNOWN = "unknown"  # a word we do not know: kept, counted, changes nothing
+
+
+class Ability(StrEnum):
+    """What a provider's API can do beyond sending."""
+
+    KEYS = "keys"  # the same idempotency key never sends twice
+    FIND_BY_REFERENCE = "find_by_reference"  # search by our attempt id
+    FIND_BY_RECIPIENT = "find_by_recipient"  # search by recipient, compared by content and time
+    STATUS = "status"  # ask for one message by the provider's id
+    RECEIPTS = "receipts"  # reports arrive by webhook
+    BATCH = "batch"  # many messages in one call
+    LIST_STATUSES = "list_statuses"  # many statuses in one call
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """One set of credentials at one provider: what an adapter is constructed with.
+
+    `base_url` None means the vendor's own. `callback_url` is where receipts for this account arrive, None without receipts.
+    """
+
+    slug: str
+    credentials: Mapping[str, str]
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    base_url: str | None = None
+    callback_url: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OutgoingMessage:
+    """A rendered message for one recipient. `useful_seconds` is how long from now it is still worth delivering."""
+
+    channel: Channel
+    to: str
+    text: str
+    subject: str | None = None
+    html: str | None = None
+    useful_seconds: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptRef:
+    """Names one attempt on the wire. `id` is `<message uuid hex>-<number>`; `key` is the idempotency key, if the provider takes one."""
+
+    id: str
+    key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SentMessage:
+    """What may have been sent: all a provider needs to look for it.
+
+    `owned_ids` are provider message ids that belong to other attempts already; they are never ours.
+    """
+
+    message: OutgoingMessage
+    attempt: AttemptRef
+    began_at: datetime
+    deadline_seconds: float
+    owned_ids: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class HttpRequest:
+    method: str
+    url: str
+    headers: Mapping[str, str]
+    body: bytes = b""
+
+
+class Headers(Mapping[str, str]):
+    """Header values by name, without regard to case. Of a repeated name the last value counts."""
+
+    def __init__(self, items: Mapping[str, str] | None = None) -> None:
+        self._items = {name.lower(): value for name, value in (items or {}).items()}
+
+    def __getitem__(self, name: str) -> str:
+        return self._items[name.lower()]
+
+    def __iter__(self):  # type: ignore[no-untyped-def]
+        return iter(self._items)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+
+@dataclass(frozen=True, slots=True)
+class HttpResponse:
+    """A complete answer. `body` is capped by the transport, never cut in silence: a longer answer is an error."""
+
+    status: int
+    headers: Mapping[str, str] = field(default_factory=Headers)
+    body: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class SendResult:
+    """The provider took the message. `provider_status` is its own word for what it will do now."""
+
+    provider_message_id: str | None
+    provider_status: str = ""
+    segments: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookRequest:
+    """A provider's call to us: `url` as the provider called it (public scheme, host, path and query), `body` as raw bytes."""
+
+    method: str
+    url: str
+    headers: Mapping[str, str]
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryEvent:
+    """One report about one message.
+
+    `attempt` is our attempt id where the report carries it. `dedupe_key` is equal for repetitions of one report and for
+    nothing else. `suppress` names the reason when the report makes it certain that the address must not be used again.
+    """
+
+    kind: EventKind
+    dedupe_key: str
+    attempt: str | None = None
+    provider_message_id: str | None = None
+    provider_status: str = ""
+    error_code: str = ""
+    occurred_at: datetime | None = None
+    suppress: str | None = None
+    raw: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The provider has it, under this id, and says so far what `events` hold."""
+
+    provider_message_id: str
+    events: tuple[DeliveryEvent, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NotThere:
+    """A clear no: the search would have shown it."""
+
+
+@dataclass(frozen=True, slots=True)
+class CannotTell:
+    """Neither yes nor no; `reason` in a few words."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class NextPage:
+    """Not on this page: ask `find_request(sent, page=page)` next."""
+
+    page: str
+
+
+FindResult = Found | NotThere | CannotTell | NextPage

@@ -1,0 +1,349 @@
+"""What every provider owes us; runs for each entry of the registry."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from providers.base import Provider
+from providers.errors import (
+    AccountError,
+    InvalidSignature,
+    MalformedWebhook,
+    OutcomeUnknown,
+    ProviderError,
+    RateLimited,
+    UnknownRefusal,
+    UnsupportedFeature,
+)
+from providers.messages import (
+    Ability,
+    Account,
+    Channel,
+    DeliveryEvent,
+    EventKind,
+    FindResult,
+    Headers,
+    HttpResponse,
+)
+from providers.registry import PROVIDERS, connect
+from tests.providers.samples import ATTEMPT, PAYLOADS, SAMPLES, Sample, answer, case, http_file, payload
+
+every_provider = pytest.mark.parametrize("sample", [SAMPLES[name] for name in sorted(PROVIDERS)], ids=sorted(PROVIDERS))
+
+
+def sends(provider: Provider, response: HttpResponse) -> str:
+    """Say in one word what an answer to a send means."""
+    try:
+        provider.send_result(response)
+    except ProviderError as error:
+        return type(error).__name__
+    return "taken"
+
+
+@every_provider
+class TestDeclarations:
+    def test_is_found_by_its_name(self, sample: Sample) -> None:
+        assert type(connect(sample.name, sample.provider.account)) is type(sample.provider)
+        assert connect(sample.name, sample.provider.account).name == sample.name
+
+    def test_what_it_declares_is_what_it_can_do(self, sample: Sample) -> None:
+        written = {name for name in vars(type(sample.provider)) if callable(vars(type(sample.provider))[name])}
+        can_find = {Ability.FIND_BY_REFERENCE, Ability.FIND_BY_RECIPIENT} & sample.provider.abilities
+
+        assert bool(can_find) == ({"find_request", "find_result"} <= written)
+        assert (Ability.STATUS in sample.provider.abilities) == ({"status_request", "status_result"} <= written)
+        assert (Ability.RECEIPTS in sample.provider.abilities) == ("parse_webhook" in written)
+        assert (Ability.KEYS in sample.provider.abilities) == bool(sample.provider.key_life_seconds)
+
+    def test_is_constructed_with_the_credentials_it_names(self, sample: Sample) -> None:
+        assert set(sample.provider.credential_names) <= set(sample.provider.account.credentials)
+        assert set(sample.provider.account.settings) <= set(sample.provider.setting_names)
+
+
+@every_provider
+class TestSendRequest:
+    def test_calls_the_vendor_and_nobody_else(self, sample: Sample) -> None:
+        url = sample.provider.send_request(sample.message, ATTEMPT).url
+
+        assert url.startswith(sample.provider.default_base_url + "/")
+        assert urlsplit(url).scheme == "https"
+
+    def test_calls_the_base_url_of_the_account(self, sample: Sample) -> None:
+        account = replace(sample.provider.account, base_url="http://127.0.0.1:8001/")
+        provider = type(sample.provider)(account)
+        requests = [provider.send_request(sample.message, ATTEMPT)]
+        if Ability.STATUS in provider.abilities:
+            requests += [provider.status_request("id/../?#"), provider.find_request(sample.sent)]
+
+        for request in requests:
+            assert request.url.startswith("http://127.0.0.1:8001/")
+            assert urlsplit(request.url).netloc == "127.0.0.1:8001"
+            assert "//" not in urlsplit(request.url).path
+            assert request.url.isascii()
+
+    def test_carries_our_attempt_id(self, sample: Sample) -> None:
+        assert ATTEMPT.id.encode() in sample.provider.send_request(sample.message, ATTEMPT).body
+
+    def test_is_the_same_each_time(self, sample: Sample) -> None:
+        assert sample.provider.send_request(sample.message, ATTEMPT) == sample.provider.send_request(
+            sample.message, ATTEMPT
+        )
+
+    def test_keeps_secrets_out_of_url_and_body(self, sample: Sample) -> None:
+        request = sample.provider.send_request(sample.message, ATTEMPT)
+
+        for secret in sample.secrets:
+            assert secret not in request.url
+            assert secret.encode() not in request.body
+
+    def test_headers_can_be_written(self, sample: Sample) -> None:
+        for value in sample.provider.send_request(sample.message, ATTEMPT).headers.values():
+            assert value.isascii()
+            assert value.isprintable()
+
+    @given(text=st.text())
+    def test_no_text_changes_who_gets_it_or_breaks_the_request(self, sample: Sample, text: str) -> None:
+        hostile = replace(
+            sample.message,
+            text=text,
+            subject=sample.message.subject and text,
+            html=sample.message.html and text,
+        )
+
+        request = sample.provider.send_request(hostile, ATTEMPT)
+
+        harmless = sample.provider.send_request(sample.message, ATTEMPT)
+        assert (request.url, request.headers) == (harmless.url, harmless.headers)
+        assert _addresses(request.body) == _addresses(harmless.body)
+        assert request.body.decode() is not None
+
+    def test_text_lone_surrogate_leaves_as_valid_utf_8(self, sample: Sample) -> None:
+        half_an_emoji = json.loads(case("text-lone-surrogate/request.json"))["text"]
+
+        body = sample.provider.send_request(replace(sample.message, text=half_an_emoji), ATTEMPT).body
+
+        assert "�".encode() in body or b"%EF%BF%BD" in body or b"\\ufffd" in body
+
+    @pytest.mark.parametrize("channel", Channel)
+    def test_refuses_channels_it_does_not_have(self, sample: Sample, channel: Channel) -> None:
+        if channel not in sample.provider.channels:
+            with pytest.raises(UnsupportedFeature):
+                sample.provider.send_request(replace(sample.message, channel=channel), ATTEMPT)
+
+
+def _addresses(body: bytes) -> dict[str, Any]:
+    fields = json.loads(body) if body.startswith(b"{") else dict(parse_qsl(body.decode(), strict_parsing=True))
+    return {name: value for name, value in fields.items() if name not in ("Body", "Subject", "TextBody", "HtmlBody")}
+
+
+@every_provider
+class TestSendResult:
+    """The case http-html-instead-of-json, and what follows from it."""
+
+    def test_html_503_is_unclear_unless_documented_as_not_processed(self, sample: Sample) -> None:
+        expected = "Unavailable" if 503 in sample.not_processed else "OutcomeUnknown"
+
+        assert sends(sample.provider, http_file("http-html-instead-of-json/a_503.http")) == expected
+
+    @pytest.mark.parametrize("file", ["b_200", "d_200_empty"])
+    def test_html_200_or_nothing_is_unclear(self, sample: Sample, file: str) -> None:
+        assert sends(sample.provider, http_file(f"http-html-instead-of-json/{file}.http")) == "OutcomeUnknown"
+
+    def test_html_502_is_unclear(self, sample: Sample) -> None:
+        page = http_file("http-html-instead-of-json/a_503.http")
+
+        assert sends(sample.provider, replace(page, status=502)) == "OutcomeUnknown"
+
+    def test_html_403_is_a_fault_of_the_account(self, sample: Sample) -> None:
+        page = http_file("http-html-instead-of-json/a_503.http")
+
+        with pytest.raises(AccountError):
+            sample.provider.send_result(replace(page, status=403))
+
+    def test_json_called_html_is_read(self, sample: Sample) -> None:
+        body = payload(
+            {"twilio": "twilio/send_response_201.json", "postmark": "postmark/send-response-200.json"}[sample.name]
+        )
+
+        assert sends(sample.provider, answer(200, body, content_type="text/html")) == "taken"
+
+    def test_an_answer_without_a_code_is_judged_by_its_status(self, sample: Sample) -> None:
+        judged = {status: sends(sample.provider, answer(status, "<html>")) for status in range(100, 600)}
+
+        definite = set(range(400, 500)) - {408}  # what a server may say to a request it never read
+        unclear = {status for status, error in judged.items() if error == OutcomeUnknown.__name__}
+        assert unclear == set(range(100, 600)) - definite - sample.not_processed
+        assert judged[429] == RateLimited.__name__
+        assert judged[404] == judged[418] == UnknownRefusal.__name__
+
+    @pytest.mark.parametrize("status", [429, 503])
+    def test_retry_after_is_passed_on(self, sample: Sample, status: int) -> None:
+        dated = {"Retry_After": "Fri, 15 Jan 2027 10:02:00 GMT", "Date": "Fri, 15 Jan 2027 10:00:00 GMT"}
+
+        for headers, expected in (
+            ({"Retry_After": "7"}, 7.0),
+            (dated, 120.0),
+            ({"Retry_After": dated["Retry_After"]}, None),
+        ):
+            with pytest.raises(ProviderError) as caught:
+                sample.provider.send_result(answer(status, "", **headers))
+            assert caught.value.retry_after_seconds == expected
+
+    def test_texts_hold_neither_address_nor_body(self, sample: Sample) -> None:
+        fields = {
+            "message": f"{sample.message.to} {sample.message.text}",
+            "Message": f"Invalid 'To' {sample.message.to}",
+        }
+
+        for status in (200, 400, 401, 422, 429, 500, 503):
+            for code in (0, 300, 405, 406, 9999, 20003, 21211, 21610, 99999):
+                body = json.dumps({**fields, "code": code, "ErrorCode": str(code)})
+                with pytest.raises(ProviderError) as caught:
+                    sample.provider.send_result(answer(status, body))
+                for text in (str(caught.value), repr(caught.value), caught.value.detail, caught.value.code):
+                    assert sample.message.to not in text
+                    assert sample.message.text not in text
+
+    def test_only_a_recipient_error_suppresses(self, sample: Sample) -> None:
+        for status in (400, 401, 408, 422, 429, 500, 502, 503):
+            for code in (*range(10), *range(300, 420), *range(21200, 21800), *range(30000, 30040)):
+                with pytest.raises(ProviderError) as caught:
+                    sample.provider.send_result(answer(status, {"code": code, "ErrorCode": code}))
+                if caught.value.suppress:
+                    assert "Recipient" in type(caught.value).__name__
+
+    @pytest.mark.parametrize("id", json.loads(case("dlr-ids-that-look-like-numbers/input.json"))["accepted"])
+    def test_dlr_ids_that_look_like_numbers_stay_as_they_are(self, sample: Sample, id: str) -> None:
+        taken = sample.provider.send_result(answer(200, {"sid": id, "MessageID": id}))
+
+        assert taken.provider_message_id == id
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def nonsense(sample: Sample) -> st.SearchStrategy[bytes]:
+    """Any bytes, and JSON made of the vendor's own words in the wrong places."""
+    words = st.sampled_from(sample.fields)
+    values = st.recursive(
+        words | JSON,
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(words, inner, max_size=8),
+        max_leaves=20,
+    )
+    return st.binary() | values.map(lambda value: json.dumps(value).encode()) | st.just(b"[" * 100_000)
+
+
+@every_provider
+class TestNonsense:
+    @given(data=st.data())
+    def test_as_the_answer_to_a_send_raises_provider_errors_only(self, sample: Sample, data: st.DataObject) -> None:
+        body, status = data.draw(nonsense(sample)), data.draw(st.sampled_from([200, 201, 400, 401, 422, 429, 500, 503]))
+
+        try:
+            taken = sample.provider.send_result(answer(status, body))
+        except ProviderError:
+            return
+        assert isinstance(taken.provider_message_id, str)
+        assert _storable(taken.provider_message_id, taken.provider_status)
+
+    @given(data=st.data())
+    def test_as_the_answer_to_a_look_up_raises_nothing(self, sample: Sample, data: st.DataObject) -> None:
+        response = answer(data.draw(st.sampled_from([200, 404, 500])), data.draw(nonsense(sample)))
+
+        found: FindResult = sample.provider.find_result(response, sample.sent)
+        events = sample.provider.status_result(response)
+
+        assert all(_is_storable(event) for event in (*events, *getattr(found, "events", ())))
+
+    @given(page=st.text())
+    def test_as_a_link_to_the_next_page_leads_nowhere_else(self, sample: Sample, page: str) -> None:
+        for link in (page, f"https://evil.example/{page}", f"//evil.example?{page}"):
+            url = sample.provider.find_request(sample.sent, link).url
+
+            assert url.startswith(sample.provider.default_base_url + "/")
+            assert url.isascii()
+
+    @given(data=st.data())
+    def test_as_a_genuine_webhook_is_malformed_or_harmless(self, sample: Sample, data: st.DataObject) -> None:
+        try:
+            events = sample.provider.parse_webhook(sample.signed(data.draw(nonsense(sample))))
+        except MalformedWebhook:
+            return
+        assert all(_is_storable(event) for event in events)
+
+    @given(data=st.data(), proof=st.text(), url=st.text())
+    def test_as_a_webhook_is_not_believed(self, sample: Sample, data: st.DataObject, proof: str, url: str) -> None:
+        genuine = sample.signed(data.draw(nonsense(sample)))
+
+        for forged in (
+            replace(genuine, headers={}),
+            replace(genuine, headers=Headers(dict.fromkeys(genuine.headers, proof))),
+            replace(genuine, headers=dict.fromkeys(genuine.headers, proof), url=url),
+            replace(genuine, headers={"Authorization": f"Basic {proof}", "X-Twilio-Signature": proof}),
+        ):
+            with pytest.raises(InvalidSignature):
+                sample.provider.parse_webhook(forged)
+
+
+@every_provider
+class TestWebhooks:
+    @pytest.mark.parametrize("method", ["POST", "GET"])
+    def test_dlr_unknown_words_and_probes_an_empty_probe_is_not_believed(self, sample: Sample, method: str) -> None:
+        empty = case("dlr-unknown-words-and-probes/empty.form")
+        probe = replace(sample.signed(empty), method=method, headers=Headers(), body=empty)
+
+        with pytest.raises(InvalidSignature):
+            sample.provider.parse_webhook(probe)
+
+    def test_every_recorded_webhook_is_read(self, sample: Sample) -> None:
+        folder = PAYLOADS / sample.name
+        recorded = [path.read_bytes().strip() for path in (*folder.glob("callback_*"), *folder.glob("webhook-[!a]*"))]
+        assert recorded
+
+        for body in recorded:
+            [event] = sample.provider.parse_webhook(sample.signed(body))
+
+            assert event.raw == body
+            assert event.kind is not EventKind.UNKNOWN
+            assert _is_storable(event)
+            assert sample.provider.parse_webhook(sample.signed(body)) == [event]
+
+    def test_without_secrets_nothing_is_believed(self, sample: Sample) -> None:
+        account = sample.provider.account
+
+        for credentials in ({}, dict.fromkeys(account.credentials, "")):
+            unset = type(sample.provider)(replace(account, credentials=credentials))
+            with pytest.raises(InvalidSignature):
+                unset.parse_webhook(sample.signed(b"{}"))
+
+
+def _is_storable(event: DeliveryEvent) -> bool:
+    words = (event.attempt, event.provider_message_id, event.provider_status, event.error_code)
+    sizes = (len(event.provider_status) <= 100, len(event.error_code) <= 50, 0 < len(event.dedupe_key) <= 200)
+    aware = event.occurred_at is None or event.occurred_at.tzinfo is not None
+    return _storable(*words) and all(sizes) and aware and isinstance(event.raw, bytes)
+
+
+def _storable(*words: str | None) -> bool:
+    """Say whether PostgreSQL would take it."""
+    return all(word is None or ("\0" not in word and word.encode() is not None and len(word) <= 200) for word in words)
+
+
+def test_sms_and_email_are_sent_by_somebody() -> None:
+    assert {channel for provider in PROVIDERS.values() for channel in provider.channels} == set(Channel)
+
+
+def test_an_unlisted_name_is_an_error() -> None:
+    with pytest.raises(KeyError):
+        connect("pigeon", Account("pigeon", {}))
