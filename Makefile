@@ -21,7 +21,7 @@ check: $(INSTALLED)  ## Lint, format, types, import rules and missing migrations
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	.venv/bin/lint-imports --no-logo
-	$(WITH_SERVERS) sh -c '.venv/bin/mypy . && .venv/bin/python manage.py makemigrations --check --dry-run'
+	$(WITH_SERVERS) sh -c '.venv/bin/mypy && .venv/bin/python manage.py makemigrations --check --dry-run'
 
 lock: $(INSTALLED)  ## Pin the newest allowed versions of all requirements
 	@.venv/bin/python -m pip install --quiet $(UV)

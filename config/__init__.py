@@ -1,0 +1,5 @@
+"""Wiring: settings, processes and addresses; no decisions."""
+
+from config.celery import app as celery_app
+
+__all__ = ["celery_app"]

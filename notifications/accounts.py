@@ -1,0 +1,122 @@
+"""Provider accounts as a process sees them: read every few seconds, connected once, opened and closed in the database."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+import structlog
+from django.conf import settings
+
+from notifications.models import ProviderAccount
+from notifications.numbers import numbers
+from notifications.recent import Recent
+from notifications.sql import accounts as sql
+from providers.base import Provider
+from providers.messages import Ability, Account
+from providers.registry import PROVIDERS, connect
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectedAccount:
+    """An account with its adapter."""
+
+    id: int
+    slug: str
+    is_on: bool
+    channels: frozenset[str]
+    countries: frozenset[str]
+    priority: int
+    weight: int
+    opened_at: datetime | None
+    opened_until: datetime | None
+    look_up_delay_seconds: float
+    provider: Provider
+
+    def can(self, *abilities: Ability) -> bool:
+        """Whether the provider has any of these abilities."""
+        return not self.provider.abilities.isdisjoint(abilities)
+
+
+class Accounts:
+    """All accounts, as they were a few seconds ago at most."""
+
+    def __init__(self) -> None:
+        self._recent = Recent(_read)
+
+    def forget(self) -> None:
+        """Read afresh next time."""
+        self._recent.forget()
+
+    def get(self, account_id: int | None) -> ConnectedAccount | None:
+        """One account, on or off."""
+        return self._recent.get().get(account_id) if account_id is not None else None
+
+    def by_slug(self, slug: str) -> ConnectedAccount | None:
+        """The account with a webhook address, on or off."""
+        return next((account for account in self._recent.get().values() if account.slug == slug), None)
+
+    def usable(self) -> list[ConnectedAccount]:
+        """Accounts that may send now: on, and not opened."""
+        return [account for account in self._recent.get().values() if account.is_on and account.opened_at is None]
+
+    def rested(self, now: datetime) -> list[ConnectedAccount]:
+        """Opened accounts whose rest is over: whoever takes the probe may try one with one message now."""
+        return [
+            account
+            for account in self._recent.get().values()
+            if account.is_on and account.opened_until is not None and account.opened_until <= now
+        ]
+
+    def take_probe(self, account: ConnectedAccount) -> bool:
+        """Whether we, and nobody else, may try a rested account with one message now."""
+        self.forget()
+        return sql.take_probe(account.id, numbers().account_open_seconds)
+
+    def open(self, account: ConnectedAccount, reason: str) -> None:
+        """Stop sending through an account until an operator mends it or a probe succeeds."""
+        log.error("account opened", account=account.slug, reason=reason)
+        sql.open_account(account.id, reason, numbers().account_open_seconds)
+        self.forget()
+
+    def close(self, account: ConnectedAccount) -> None:
+        """Send through an account again, since it works."""
+        if account.opened_at is not None:
+            log.info("account closed", account=account.slug)
+            sql.close_account(account.id)
+            self.forget()
+
+
+def _read() -> dict[int, ConnectedAccount]:
+    rows = ProviderAccount.objects.order_by("id")
+    return {row.id: connected(row) for row in rows if row.provider in PROVIDERS}
+
+
+def connected(row: ProviderAccount) -> ConnectedAccount:
+    """An account row with its adapter. Raises KeyError for a provider that is not in the registry."""
+    account = Account(
+        slug=row.slug,
+        credentials=row.credentials,
+        settings=row.settings,
+        base_url=row.base_url or None,
+        callback_url=f"{settings.PUBLIC_URL}/webhooks/{row.slug}/",
+    )
+    provider = connect(row.provider, account)
+    return ConnectedAccount(
+        id=row.id,
+        slug=row.slug,
+        is_on=row.is_on,
+        channels=frozenset(row.channels),
+        countries=frozenset(row.countries),
+        priority=row.priority,
+        weight=row.weight,
+        opened_at=row.opened_at,
+        opened_until=row.opened_until,
+        look_up_delay_seconds=float(row.settings.get("look_up_delay_seconds", provider.look_up_delay_seconds)),
+        provider=provider,
+    )
+
+
+accounts = Accounts()

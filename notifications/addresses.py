@@ -1,0 +1,114 @@
+"""Addresses: read, normalised, hashed, masked."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import re
+
+import phonenumbers
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
+from phonenumbers import NumberParseException, PhoneNumberFormat
+
+from providers.messages import Channel
+
+ADDRESS_LIMIT = 254  # characters of an e-mail address, RFC 5321 section 4.5.3
+
+
+class InvalidAddress(ValueError):
+    """`reason` and what is `accepted`; never the address itself."""
+
+    def __init__(self, reason: str, accepted: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.accepted = accepted
+
+
+def normalise(channel: Channel, address: str, *, region: str | None = None) -> str:
+    """The one spelling of an address: E.164, or an e-mail address with its domain in lower case. Raises InvalidAddress.
+
+    A phone number must be valid, possible is not enough. Nothing is guessed: letters are not read as a keypad's digits, and
+    no extension is cut off.
+    """
+    return _READERS[channel](address, region)
+
+
+def _phone_number(text: str, region: str | None) -> str:
+    accepted = "a valid phone number in international form, e.g. +4915112345678"
+    try:
+        number = phonenumbers.parse(text, region)
+    except NumberParseException as error:
+        raise InvalidAddress("not a phone number", accepted) from error
+    if number.extension or any(character.isalpha() for character in text):
+        raise InvalidAddress("not a phone number", accepted)
+    if not phonenumbers.is_valid_number(number):
+        raise InvalidAddress("no number of this form exists", accepted)
+    return phonenumbers.format_number(number, PhoneNumberFormat.E164)
+
+
+def _email(text: str, region: str | None) -> str:
+    accepted = "one e-mail address in ASCII, e.g. ana@example.org"
+    if len(text) > ADDRESS_LIMIT or not text.isascii():
+        raise InvalidAddress("not an e-mail address we can send to", accepted)
+    try:
+        validate_email(text)
+    except ValidationError as error:
+        raise InvalidAddress("not an e-mail address", accepted) from error
+    local, _, domain = text.rpartition("@")
+    return f"{local}@{domain.lower()}"
+
+
+_READERS = {Channel.SMS: _phone_number, Channel.EMAIL: _email}
+
+
+def country(channel: str, address: str) -> str:
+    """The ISO 3166 country of a phone number in E.164; empty where there is none."""
+    if channel != Channel.SMS:
+        return ""
+    region = phonenumbers.region_code_for_number(phonenumbers.parse(address))
+    return region if region and len(region) == 2 else ""
+
+
+def address_hash(channel: str, address: str) -> str:
+    """What stands for an address where the address itself must not: keyed, so that a list of hashes tells nothing."""
+    text = f"{channel}:{address.lower()}"
+    return hmac.new(settings.ADDRESS_KEY, text.encode(), hashlib.sha256).hexdigest()
+
+
+def mask(address: str) -> str:
+    """An address as a person may see it: `+49…78`, `a…@example.org`."""
+    if "@" in address:
+        local, _, domain = address.rpartition("@")
+        return f"{local[:1]}…@{domain}"
+    return f"{address[:3]}…{address[-2:]}" if address else ""
+
+
+# A date is no phone number, and neither are digits inside an id. Both halves are bounded, by where they may begin and by
+# their length: an answer may be one word of 1 MiB, and a search from each of its letters would take hours.
+_ADDRESS_LIKE = re.compile(
+    r"(?<![^\s@<>\"',;])[^\s@<>\"',;]+@[^\s@<>\"',;]+"
+    r"|(?<![\w.-])(?:%2B|\+)?(?!\d{4}-\d\d-\d\d)\d[\d ()/-]{6,40}\d(?![\w-])"
+)
+_SHORTEST_SECRET = 4  # characters; shorter texts occur in every answer
+
+
+def redact(text: str, *secrets: str) -> str:
+    """A text without the given secrets and without anything that looks like an address."""
+    for secret in secrets:
+        if len(secret) >= _SHORTEST_SECRET:
+            text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", "…", text)
+    return _ADDRESS_LIKE.sub("…", text)
+
+
+def redact_answer(body: bytes, *secrets: str) -> str:
+    """A provider's answer as text, without secrets and addresses, however its JSON wrote them."""
+    text = body.decode(errors="replace").replace("\0", "\N{REPLACEMENT CHARACTER}")
+    try:
+        text = json.dumps(json.loads(text), ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return redact(text, *secrets)
+    text = text.encode(errors="replace").decode()
+    return redact(text, *secrets, *(json.dumps(secret, ensure_ascii=False)[1:-1] for secret in secrets))

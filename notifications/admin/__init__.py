@@ -1,0 +1,10 @@
+"""The operators' way in. Looking is free; every action calls a service."""
+
+from django.contrib import admin
+
+from notifications.admin import accounts, dead_letters, notifications, plain
+
+admin.site.site_header = admin.site.site_title = "Landfall"
+admin.site.index_title = "Operations"
+
+__all__ = ["accounts", "dead_letters", "notifications", "plain"]

@@ -1,0 +1,78 @@
+"""Provider accounts: switched on and off, opened and closed; credentials go in and never come out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest
+
+from notifications.models import ProviderAccount
+from notifications.sql.accounts import close_account
+from providers.registry import PROVIDERS
+
+
+class SecretJSONField(forms.JSONField):
+    """Takes a value in and never shows one."""
+
+    def prepare_value(self, value: Any) -> str:
+        return value if isinstance(value, str) else ""
+
+
+class AccountForm(forms.ModelForm):  # type: ignore[type-arg]
+    provider = forms.ChoiceField(choices=[(name, name) for name in PROVIDERS])
+    credentials = SecretJSONField(
+        required=False,
+        widget=forms.Textarea,
+        help_text="As a JSON object. Never shown again; empty keeps what is stored.",
+    )
+
+    class Meta:
+        model = ProviderAccount
+        fields = (
+            "slug", "provider", "channels", "is_on", "priority", "weight", "countries", "credentials", "settings",
+            "base_url",
+        )  # fmt: skip
+
+    def clean(self) -> dict[str, Any]:
+        values = super().clean() or {}
+        provider = PROVIDERS.get(values.get("provider", ""))
+        if provider is None:
+            return values
+        credentials = values.get("credentials") or self.instance.credentials
+        values["credentials"] = credentials
+        if not isinstance(credentials, dict) or not all(isinstance(value, str) for value in credentials.values()):
+            self.add_error("credentials", "Give a JSON object of strings.")
+        elif missing := [name for name in provider.credential_names if not credentials.get(name)]:
+            self.add_error("credentials", f"Missing for {provider.name}: {', '.join(missing)}.")
+        if unknown := set(values.get("channels") or []) - set(provider.channels):
+            self.add_error("channels", f"{provider.name} does not send {', '.join(sorted(unknown))}.")
+        return values
+
+
+@admin.register(ProviderAccount)
+class ProviderAccountAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    form = AccountForm
+    list_display = ("slug", "provider", "channels", "is_on", "priority", "weight", "opened_until", "opened_reason")
+    list_filter = ("is_on", "provider", ("opened_at", admin.EmptyFieldListFilter))
+    readonly_fields = ("opened_at", "opened_until", "opened_reason")
+    actions = ("switch_on", "switch_off", "close_selected")
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    @admin.action(description="Switch on", permissions=["change"])
+    def switch_on(self, request: HttpRequest, chosen: QuerySet[ProviderAccount]) -> None:
+        chosen.update(is_on=True)
+
+    @admin.action(description="Switch off (look-ups and receipts go on)", permissions=["change"])
+    def switch_off(self, request: HttpRequest, chosen: QuerySet[ProviderAccount]) -> None:
+        chosen.update(is_on=False)
+
+    @admin.action(description="Mended: send through it again", permissions=["change"])
+    def close_selected(self, request: HttpRequest, chosen: QuerySet[ProviderAccount]) -> None:
+        for account in chosen:
+            close_account(account.id)
+            messages.success(request, f"{account} is in use again")

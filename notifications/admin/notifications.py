@@ -1,0 +1,116 @@
+"""Notifications, their messages, attempts and reports."""
+
+from __future__ import annotations
+
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
+
+from notifications.addresses import mask
+from notifications.admin.reading import ReadOnlyAdmin, ReadOnlyInline
+from notifications.explanation import explain, shown_state
+from notifications.models import Attempt, DeliveryEvent, Message, Notification, OutboxEntry
+from notifications.services.cancel import cancel
+from notifications.timeline import timeline
+
+
+class MessageInline(ReadOnlyInline):
+    model = Message
+    fields = ("step", "channel", "masked_address", "state", "reason", "account", "attempt_count", "escalate_at")
+    readonly_fields = ("masked_address",)
+
+    @admin.display(description="address")
+    def masked_address(self, message: Message) -> str:
+        return mask(message.address)
+
+
+@admin.register(Notification)
+class NotificationAdmin(ReadOnlyAdmin):
+    list_display = ("id", "shown_state", "reference", "route", "priority", "client", "accepted_at", "ended_at")
+    list_filter = ("end", "priority", "route", "client")
+    list_select_related = ("client",)
+    search_fields = ("id__exact", "reference__exact")
+    search_help_text = "The number or the reference of a notification, exactly."
+    ordering = ("-id",)
+    show_full_result_count = False
+    fields = (
+        "id", "explanation", "timeline", "client", "reference", "route", "priority", "category", "incident",
+        "accepted_at", "send_at", "expires_at", "stopped_at", "fallback_sent_at", "end", "ended_at",
+    )  # fmt: skip
+    readonly_fields = ("explanation", "timeline")
+    inlines = (MessageInline,)
+    actions = ("cancel_selected",)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Notification]:
+        return super().get_queryset(request).prefetch_related("messages")
+
+    @admin.display(description="state")
+    def shown_state(self, notification: Notification) -> str:
+        return shown_state(notification)
+
+    @admin.display(description="in a sentence")
+    def explanation(self, notification: Notification) -> str:
+        return explain(notification)
+
+    @admin.display(description="timeline")
+    def timeline(self, notification: Notification) -> SafeString:
+        moments = ((f"{moment.at:%Y-%m-%d %H:%M:%S.%f}"[:-3], moment.text) for moment in timeline(notification))
+        return format_html_join("", "<div>{} &nbsp; {}</div>", moments)
+
+    @admin.action(description="Cancel what has not been sent", permissions=["view"])
+    def cancel_selected(self, request: HttpRequest, chosen: QuerySet[Notification]) -> None:
+        for notification_id in chosen.values_list("id", flat=True):
+            results = ", ".join(result.result.replace("_", " ") for result in cancel(notification_id))
+            messages.success(request, f"{notification_id}: {results}")
+
+
+class AttemptInline(ReadOnlyInline):
+    model = Attempt
+    fields = (
+        "number", "account", "outcome", "error", "error_code", "http_status", "provider_message_id", "began_at",
+        "ended_at", "looked_up", "answer", "late_answer",
+    )  # fmt: skip
+
+
+class DeliveryEventInline(ReadOnlyInline):
+    model = DeliveryEvent
+    fields = (
+        "received_at", "source", "kind", "attempt_number", "provider_status", "error_code", "occurred_at", "applied_at",
+    )  # fmt: skip
+
+
+class OutboxEntryInline(ReadOnlyInline):
+    model = OutboxEntry
+    fields = ("lane", "due_at", "claim", "strikes", "attempt", "began_at")
+    verbose_name_plural = "next action"
+
+
+@admin.register(Message)
+class MessageAdmin(ReadOnlyAdmin):
+    list_display = ("id", "channel", "masked_address", "state", "reason", "account", "attempt_count", "created_at")
+    list_filter = ("channel", "state", "account")
+    list_select_related = ("account",)
+    search_fields = ("id__exact", "attempts__provider_message_id__exact")
+    search_help_text = "The number of a message, or the provider's id of it, exactly."
+    ordering = ("-id",)
+    show_full_result_count = False
+    exclude = ("address", "address_hash")
+    readonly_fields = ("masked_address",)
+    inlines = (OutboxEntryInline, AttemptInline, DeliveryEventInline)
+
+    @admin.display(description="address")
+    def masked_address(self, message: Message) -> str:
+        return mask(message.address)
+
+
+@admin.register(DeliveryEvent)
+class DeliveryEventAdmin(ReadOnlyAdmin):
+    list_display = ("received_at", "account", "kind", "source", "provider_message_id", "provider_status", "applied_at")
+    list_filter = ("account", "kind", "source", ("applied_at", admin.EmptyFieldListFilter))
+    list_select_related = ("account",)
+    search_fields = ("provider_message_id__exact",)
+    ordering = ("-id",)
+    show_full_result_count = False
+    exclude = ("raw",)

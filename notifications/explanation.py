@@ -1,0 +1,45 @@
+"""One sentence that says where a notification is, and why."""
+
+from __future__ import annotations
+
+from notifications.models import Message, Notification
+from notifications.reasons import SENTENCES, Reason
+from notifications.states import OPEN, State
+
+CHANNELS = {"sms": "SMS", "email": "e-mail"}
+
+_STATES = {
+    State.QUEUED: "is queued",
+    State.UNCERTAIN: "may or may not have gone out",
+    State.SENT: "was sent and waits for proof of delivery",
+    State.DELIVERED: "was delivered",
+    State.FAILED: "failed",
+    State.EXPIRED: "was not sent",
+    State.SUPPRESSED: "was suppressed",
+    State.CANCELLED: "was cancelled",
+    State.UNCONFIRMED: "was never confirmed",
+    State.DEAD_LETTERED: "waits for an operator",
+}
+
+
+def explain(notification: Notification) -> str:
+    """Where a notification is, step by step. Reads `messages`, so prefetch them for many."""
+    messages = sorted(notification.messages.all(), key=lambda message: (message.step, message.part))
+    steps = "; ".join(explain_message(message) for message in messages)
+    return f"{shown_state(notification)}: {steps}."
+
+
+def explain_message(message: Message) -> str:
+    """Where one message is, and why."""
+    channel = CHANNELS.get(message.channel, message.channel)
+    because = f", because {SENTENCES[Reason(message.reason)]}" if message.reason in set(Reason) else ""
+    return f"the {channel} {_STATES[State(message.state)]}{because}"
+
+
+def shown_state(notification: Notification) -> str:
+    """What people are shown: its end, or while it is open whether anything has happened yet."""
+    if notification.end is not None:
+        return notification.get_end_display()
+    messages = notification.messages.all()
+    untouched = all(message.state in OPEN and message.attempt_count == 0 for message in messages)
+    return "Accepted" if untouched else "In progress"

@@ -1,0 +1,1 @@
+"""The operators' way in from a shell."""

@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import secrets
+import signal
+from argparse import ArgumentParser
+from dataclasses import replace
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from notifications.models import ProviderAccount
+from providers.sandbox import Pace, Sandbox, SandboxAccount
+
+PORT = 8025
+
+
+class Command(BaseCommand):
+    help = (
+        "Play the providers on this machine, receipts included. Makes three accounts on first use. "
+        "What a recipient does depends on the number's last two digits; see docs/sandbox.md."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--port", type=int, default=PORT)
+        parser.add_argument("--account", action="append", help="play only this account; may be repeated")
+        parser.add_argument("--quick", action="store_true", help="everything happens ten times faster")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        url = f"http://127.0.0.1:{options['port']}"
+        make_accounts(url, only=options["account"], quick=options["quick"])
+        rows = [row for row in ProviderAccount.objects.order_by("priority", "id") if row.base_url.startswith(f"{url}/")]
+        try:
+            sandbox = Sandbox(
+                [_as_vendor(row) for row in rows],
+                pace=quick(Pace()) if options["quick"] else Pace(),
+                port=options["port"],
+                log=self._say,
+            )
+        except OSError as error:
+            raise CommandError(
+                f"port {options['port']} cannot be used: {error.strerror}; choose one by --port"
+            ) from None
+        self._say("playing " + ", ".join(row.slug for row in rows))
+        signal.signal(signal.SIGTERM, lambda *_: sandbox.stop())
+        sandbox.serve_forever()
+
+    def _say(self, line: str) -> None:
+        self.stdout.write(line)
+        self.stdout.flush()
+
+
+def quick(pace: Pace) -> Pace:
+    """Ten times faster, so that a story can be told."""
+    return replace(
+        pace,
+        sent_after=pace.sent_after / 10,
+        delivered_after=pace.delivered_after / 10,
+        late_after=pace.late_after / 10,
+        slow_answer=pace.slow_answer / 10,
+        look_up_lag=pace.look_up_lag / 10,
+        unanswered_after=4.0,  # late enough for a look-up to come first
+        webhook_retries=tuple(wait / 10 for wait in pace.webhook_retries),
+    )
+
+
+def make_accounts(url: str, *, only: list[str] | None = None, quick: bool = False) -> None:
+    """Make the sandbox's own accounts where they are missing. Never touches one that is there."""
+    settings_of_all = {"look_up_delay_seconds": 1.0} if quick else {}
+    for slug, provider, channel, priority in (
+        ("twilio-main", "twilio", "sms", 1),
+        ("twilio-second", "twilio", "sms", 2),
+        ("postmark-main", "postmark", "email", 1),
+    ):
+        if only and slug not in only:
+            continue
+        ProviderAccount.objects.get_or_create(
+            slug=slug,
+            defaults={
+                "provider": provider,
+                "channels": [channel],
+                "priority": priority,
+                "credentials": _credentials(provider),
+                "settings": {"from": "+15005550006" if channel == "sms" else "no-reply@example.org", **settings_of_all},
+                "base_url": f"{url}/{provider}",
+            },
+        )
+
+
+def _credentials(provider: str) -> dict[str, str]:
+    if provider == "twilio":
+        return {"account_sid": f"AC{secrets.token_hex(16)}", "auth_token": secrets.token_hex(16)}
+    return {
+        "server_token": secrets.token_hex(16),
+        "webhook_user": "sandbox",
+        "webhook_password": secrets.token_hex(16),
+    }
+
+
+def _as_vendor(row: ProviderAccount) -> SandboxAccount:
+    return SandboxAccount(row.slug, row.provider, row.credentials, _webhook_url(row))
+
+
+def _webhook_url(row: ProviderAccount) -> str | None:
+    """Where a vendor that is told once, and not with each message, reports to."""
+    if "webhook_user" not in row.credentials:
+        return None
+    scheme, host, *_ = urlsplit(settings.PUBLIC_URL)
+    credentials = f"{row.credentials['webhook_user']}:{row.credentials['webhook_password']}"
+    return urlunsplit((scheme, f"{credentials}@{host}", f"/webhooks/{row.slug}/", "", ""))

@@ -1,0 +1,34 @@
+"""The tables: fields, constraints, indexes. What must be true is a constraint with a name that says it."""
+
+from notifications.models.attempt import Attempt, Outcome
+from notifications.models.client import ApiKey, Client
+from notifications.models.dead_letter import DeadLetter
+from notifications.models.delivery_event import DeliveryEvent
+from notifications.models.heartbeat import Heartbeat, ScanPosition
+from notifications.models.incident import Incident
+from notifications.models.message import Message
+from notifications.models.notification import Category, Notification, OnUnclear
+from notifications.models.outbox import OutboxEntry
+from notifications.models.provider_account import ProviderAccount
+from notifications.models.route import Route
+from notifications.models.suppression import Suppression
+
+__all__ = [
+    "ApiKey",
+    "Attempt",
+    "Category",
+    "Client",
+    "DeadLetter",
+    "DeliveryEvent",
+    "Heartbeat",
+    "Incident",
+    "Message",
+    "Notification",
+    "OnUnclear",
+    "OutboxEntry",
+    "Outcome",
+    "ProviderAccount",
+    "Route",
+    "ScanPosition",
+    "Suppression",
+]

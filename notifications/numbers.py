@@ -1,0 +1,55 @@
+"""The engine's times, sizes and counts: every default in one place, each overridable by an environment variable."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+from django.conf import settings
+
+HOUR = 3600.0
+DAY = 24 * HOUR
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Times in seconds. `LEASE_SECONDS=20` in the environment overrides `lease_seconds`, and so on."""
+
+    lease_seconds: float = 60.0  # how long a claim is ours
+    send_deadline_seconds: float = 10.0  # one call to a provider, name look-up to last byte
+    critical_send_deadline_seconds: float = 5.0
+    margin_seconds: float = 10.0  # lease left over when a call hits its deadline
+    late_start_seconds: float = 1.0  # no call starts later than this after its begin
+    send_concurrency: int = 16  # calls at once in a drain
+    batch_size: int = 500  # entries in one claim under load
+    wave_size: int = 200  # entries in one begin, at most
+    flush_seconds: float = 0.1  # answers are recorded at least this often
+    flush_count: int = 200
+    drain_seconds: float = 15.0  # then a drain hints again and returns
+    database_retry_seconds: float = 0.5  # between tries to record while the database is away
+
+    tries: int = 8  # calls that may fail before a message is given up
+    critical_retry_seconds: float = 600.0  # all tries fall within
+    high_retry_seconds: float = 900.0
+    normal_retry_seconds: float = 1800.0
+    bulk_retry_seconds: float = 6 * HOUR
+    critical_expiry_seconds: float = 900.0  # how long a notification is useful unless it says so itself
+    high_expiry_seconds: float = 2 * HOUR
+    normal_expiry_seconds: float = DAY
+    bulk_expiry_seconds: float = 3 * DAY
+
+    receipt_deadline_seconds: float = 3 * DAY  # then a message that was sent ends unconfirmed
+    look_up_again_seconds: float = 60.0  # between the two clear "not there" that allow a re-send
+    check_pace: float = 1.0  # multiplies every wait between status checks
+    account_open_seconds: float = 300.0  # an account that failed is left alone this long, then tried with one message
+    cache_seconds: float = 5.0  # accounts, routes and clients, per process
+
+    sweep_seconds: float = 5.0  # a control worker's own timer
+    hint_circuit_seconds: float = 5.0  # no hints for this long after the broker failed
+    unmatched_alarm_seconds: float = 600.0  # an event without a message alarms after this long
+
+
+@cache
+def numbers() -> Numbers:
+    """The numbers in force."""
+    return Numbers(**settings.LANDFALL)

@@ -1,0 +1,161 @@
+"""Accept: store a notification and the promise to deliver it, together or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.utils import timezone
+
+import notifications.sql.accept as sql
+from notifications import selectors
+from notifications.hints import hints
+from notifications.ids import new_id
+from notifications.lanes import SENDING, Priority
+from notifications.models import Client, Incident, OnUnclear
+from notifications.models.client import INTERNAL
+from notifications.numbers import numbers
+from notifications.services.request import FieldError, NewNotification, Refused, read
+from notifications.services.steps import first_messages
+from notifications.sql.accept import IdempotencyConflict, NewRow
+
+__all__ = ["Accepted", "IdempotencyConflict", "Refused", "accept", "send"]
+
+_SENDS_AGAIN = {Priority.CRITICAL, Priority.HIGH}  # unless the request says otherwise; the others hold
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """The promise. `replayed` means that this idempotency key had been used for the same request before."""
+
+    id: UUID
+    accepted_at: datetime
+    replayed: bool = False
+
+
+def send(
+    to: Mapping[str, str],
+    content: Mapping[str, Mapping[str, str]],
+    route: str | None = None,
+    priority: str = Priority.NORMAL,
+    category: str = "transactional",
+    *,
+    idempotency_key: str | None = None,
+    reference: str | None = None,
+    incident: str | None = None,
+    send_at: datetime | None = None,
+    expires_at: datetime | None = None,
+    on_unclear: str | None = None,
+    metadata: Mapping[str, Any] | None = None,
+) -> Accepted:
+    """Accept a notification from code in this project; it is delivered after the caller's transaction commits.
+
+    `to` is one address per channel, `content` what each channel says: `{"sms": {"text": …}, "email": {"subject": …,
+    "text": …, "html": …}}`. `route` names the steps; without one, SMS and then e-mail, as far as `to` has them.
+    `priority` is critical, high, normal or bulk. The same `idempotency_key` with the same request is accepted once.
+    Times are aware. `on_unclear` says what to do when nobody knows whether a message went out: send_again or hold.
+
+    Raises Refused (a ValueError) with one error per field, and IdempotencyConflict inside a transaction above
+    READ COMMITTED that cannot see another one's use of the key. A broker that is down is not the caller's problem.
+    """
+    fields = {name: value for name, value in locals().items() if value is not None}
+    return accept(fields, client_name=INTERNAL, now=timezone.now())
+
+
+def accept(fields: Mapping[str, Any], *, client_name: str, now: datetime) -> Accepted:
+    """Accept a client's request, in the caller's transaction if there is one. Raises Refused, IdempotencyConflict."""
+    request = read(fields, now=now)
+    client = selectors.clients.get()[client_name]
+    route, steps = _steps(request, client)
+    recipient = request.to.model_dump(exclude_none=True)
+    content = request.content.model_dump(exclude_none=True)
+    if errors := _missing_content(steps, recipient, content):
+        raise Refused(errors)
+    row = NewRow(
+        id=new_id(),
+        client_id=client.id,
+        idempotency_key=request.idempotency_key,
+        fingerprint=request.fingerprint(),
+        category=request.category,
+        priority=request.priority,
+        incident_id=_incident(request),
+        reference=request.reference or "",
+        recipient=recipient,
+        content=content,
+        metadata=request.metadata,
+        route=route,
+        steps=steps,
+        on_unclear=_on_unclear(request),
+        send_at=request.send_at,
+        expires_at=request.expires_at,
+        expiry_seconds=getattr(numbers(), f"{request.priority}_expiry_seconds"),
+    )
+    return _store(row, request)
+
+
+def _store(row: NewRow, request: NewNotification) -> Accepted:
+    lane = SENDING[request.priority]
+    messages = first_messages(row.id, row.steps, row.recipient, lane=lane, new_id=new_id)
+    accepted_at = sql.accept(row, messages)
+    if accepted_at is None:
+        return _replay(row, request.idempotency_key or "")
+    if request.send_at is None:
+        hints.drain_after_commit(lane)
+    return Accepted(row.id, accepted_at)
+
+
+def _replay(row: NewRow, key: str) -> Accepted:
+    """The first answer again, for the same request."""
+    stored = sql.stored(row.client_id, key)
+    if stored.fingerprint != row.fingerprint:
+        raise Refused(
+            [FieldError("idempotency_key", "was used for another request", "the same request again, or a new key")]
+        )
+    return Accepted(stored.id, stored.accepted_at, replayed=True)
+
+
+def _steps(request: NewNotification, client: Client) -> tuple[str, list[dict[str, Any]]]:
+    routes = selectors.routes.get()
+    name = request.route or client.default_route or _usual_route(request)
+    if name not in routes:
+        raise Refused([FieldError("route", "does not exist", "one of " + ", ".join(sorted(routes)))])
+    return name, routes[name]
+
+
+def _usual_route(request: NewNotification) -> str:
+    if request.to.sms and request.to.email:
+        return "sms-then-email"
+    return "sms" if request.to.sms else "email"
+
+
+def _missing_content(
+    steps: list[dict[str, Any]], recipient: Mapping[str, str], content: Mapping[str, Any]
+) -> list[FieldError]:
+    used = [step["channel"] for step in steps if step["channel"] in recipient]
+    if not used:
+        channels = " or ".join(sorted({step["channel"] for step in steps}))
+        return [FieldError("to", "has no address for any step of the route", f"an address for {channels}")]
+    return [
+        FieldError(f"content.{channel}", "is missing", f"what to say by {channel}, since `to` has an address for it")
+        for channel in sorted(set(used))
+        if channel not in content
+    ]
+
+
+def _incident(request: NewNotification) -> int | None:
+    if request.incident is None:
+        return None
+    incident = Incident.objects.filter(key=request.incident).first()
+    if incident is None or incident.ended_at is not None:
+        reason = "does not exist" if incident is None else "has ended"
+        raise Refused([FieldError("incident", reason, "the key of an incident that is going on")])
+    return incident.id
+
+
+def _on_unclear(request: NewNotification) -> str:
+    if request.on_unclear is not None:
+        return request.on_unclear
+    return OnUnclear.SEND_AGAIN if request.priority in _SENDS_AGAIN else OnUnclear.HOLD

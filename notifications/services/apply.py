@@ -1,0 +1,141 @@
+"""Apply reports: match them to messages, judge those by all that is known, settle what ended."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from datetime import timedelta
+from uuid import UUID
+
+from django.db import transaction
+
+import notifications.sql.apply as sql
+import notifications.sql.lock as locks
+from notifications import retries
+from notifications.lanes import Priority
+from notifications.models import Outcome
+from notifications.reasons import Reason
+from notifications.services import evidence
+from notifications.services.evidence import Judgement, Subject
+from notifications.services.settle import settle
+from notifications.services.steps import has_next_step
+from notifications.services.verdicts import on_locked
+from notifications.sql.apply import Adoption, Evidence, SuppressedAddress, Waiting
+from notifications.sql.lock import LockedMessage, LockedNotification
+from notifications.sql.record import Verdict, record
+from notifications.states import OPEN, State
+
+EVENTS_AT_ONCE = 200
+
+
+def apply_waiting() -> int:
+    """Apply all reports that have their message. Returns how many were applied. Safe to run twice at once."""
+    applied = 0
+    while True:
+        count = _apply_some()
+        applied += count
+        if count < EVENTS_AT_ONCE:
+            return applied
+
+
+def _apply_some() -> int:
+    with transaction.atomic():
+        events = sql.waiting_events(EVENTS_AT_ONCE)
+        if not events:
+            return 0
+        message_ids = {event.message_id for event in events}
+        notifications = locks.lock(locks.notifications_of(message_ids))
+        sql.mark_applied(events)
+        known = defaultdict(list)
+        for item in sql.evidence(message_ids):
+            known[item.message_id].append(item)
+        verdicts = [verdict for notification in notifications for verdict in _judge(notification, known)]
+        if verdicts:
+            record(verdicts, claim=None)
+        _adopt(known)
+        _suppress(events, notifications)
+        settle(notification.id for notification in notifications)
+        return len(events)
+
+
+def _judge(notification: LockedNotification, known: dict[UUID, list[Evidence]]) -> list[Verdict]:
+    verdicts = [
+        _verdict(message, notification, judgement, known[message.id])
+        for message in notification.messages
+        if message.id in known and (judgement := _judgement(message, notification, known[message.id]))
+    ]
+    if any(verdict.state is State.DELIVERED for verdict in verdicts):
+        verdicts += _call_off(notification, besides={verdict.message_id for verdict in verdicts})
+    return verdicts
+
+
+def _judgement(message: LockedMessage, notification: LockedNotification, known: list[Evidence]) -> Judgement | None:
+    next_step = has_next_step(notification.steps, notification.recipient, message.step)
+    may_send_again = notification.is_useful and not next_step and message.escalated_at is None
+    newest = message.open_attempt or message.attempt_count
+    subject = Subject(message.state, newest, may_send_again)
+    return evidence.judge(subject, [(item.attempt_number, item.kind) for item in known])
+
+
+def _verdict(
+    message: LockedMessage, notification: LockedNotification, judgement: Judgement, known: list[Evidence]
+) -> Verdict:
+    """Evidence files an open attempt and takes the entry from its holder, whose answer will be late."""
+    state = judgement.state
+    wait = retries.check_in_seconds(Priority(notification.priority), checks=0, has_receipts=True)
+    keeps_waiting = notification.steps[message.step].get("wait_for") != "accepted"
+    verdict = on_locked(
+        message,
+        notification,
+        state,
+        reason=judgement.reason,
+        next_at=notification.now + timedelta(seconds=wait) if state is State.SENT else notification.now,
+        escalate_at=message.escalate_at if state in OPEN and keeps_waiting else None,
+    )
+    if message.open_attempt is not None:
+        verdict.outcome = _outcome_of(message.open_attempt, known)
+        verdict.account_id = message.open_account_id
+    return verdict
+
+
+def _outcome_of(attempt: int, known: list[Evidence]) -> Outcome:
+    taken = any(item.attempt_number == attempt and item.kind in evidence.RANKS for item in known)
+    return Outcome.TAKEN if taken else Outcome.UNCLEAR
+
+
+def _call_off(notification: LockedNotification, besides: set[UUID]) -> list[Verdict]:
+    """A delivery makes what has not begun needless."""
+    return [
+        on_locked(message, notification, State.CANCELLED, reason=Reason.DELIVERED_BY_ANOTHER_STEP)
+        for message in notification.messages
+        if message.state is State.QUEUED and message.open_attempt is None and message.id not in besides
+    ]
+
+
+def _adopt(known: dict[UUID, list[Evidence]]) -> None:
+    """A report names the provider's id of an attempt whose own answer was lost."""
+    named = {
+        (item.message_id, item.attempt_number): item.provider_message_id
+        for items in known.values()
+        for item in items
+        if item.provider_message_id is not None
+    }
+    if named:
+        sql.adopt([Adoption(message, number, provider_id) for (message, number), provider_id in named.items()])
+
+
+def _suppress(events: Sequence[Waiting], notifications: Sequence[LockedNotification]) -> None:
+    """Addresses that reports call dead, or whose owners want no more."""
+    messages = {message.id: message for notification in notifications for message in notification.messages}
+    addresses = [
+        SuppressedAddress(
+            messages[event.message_id].channel,
+            messages[event.message_id].address_hash,
+            event.suppress,
+            "report",
+        )
+        for event in events
+        if event.suppress
+    ]
+    if addresses:
+        sql.suppress(addresses)

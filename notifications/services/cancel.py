@@ -1,0 +1,70 @@
+"""Cancel: stop what has not left, and say honestly what has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from uuid import UUID
+
+from django.db import transaction
+
+import notifications.sql.lock as locks
+import notifications.sql.settle as sql
+from notifications.reasons import Reason
+from notifications.services.settle import settle
+from notifications.services.verdicts import on_locked
+from notifications.sql.lock import LockedMessage
+from notifications.sql.record import record
+from notifications.states import ENDED, State
+
+
+class UnknownNotification(LookupError):
+    """No notification has this id."""
+
+
+class CancelResult(StrEnum):
+    STOPPED = "stopped"  # it was not sent and never will be
+    ALREADY_AT_THE_PROVIDER = "already_at_the_provider"
+    UNKNOWN = "unknown"  # a call is being made, or its outcome is not known
+    ENDED = "ended"  # it had ended before
+
+
+@dataclass(frozen=True, slots=True)
+class CancelledMessage:
+    id: UUID
+    result: CancelResult
+
+
+def cancel(notification_id: UUID) -> list[CancelledMessage]:
+    """Stop a notification: nothing of it begins after this commits. Returns what became of each message.
+
+    Raises UnknownNotification. Safe to repeat.
+    """
+    with transaction.atomic():
+        locked = locks.lock([notification_id])
+        if not locked:
+            raise UnknownNotification(str(notification_id))
+        (notification,) = locked
+        results = [CancelledMessage(message.id, _result(message)) for message in notification.messages]
+        stopped = {result.id for result in results if result.result is CancelResult.STOPPED}
+        if notification.end is None:
+            sql.stop(notification_id)
+        if stopped:
+            verdicts = [
+                on_locked(message, notification, State.CANCELLED, reason=Reason.STOPPED)
+                for message in notification.messages
+                if message.id in stopped
+            ]
+            record(verdicts, claim=None)
+        settle([notification_id])
+    return results
+
+
+def _result(message: LockedMessage) -> CancelResult:
+    if message.state in ENDED:
+        return CancelResult.ENDED
+    if message.state is State.SENT:
+        return CancelResult.ALREADY_AT_THE_PROVIDER
+    if message.state is State.UNCERTAIN or message.open_attempt is not None:
+        return CancelResult.UNKNOWN
+    return CancelResult.STOPPED

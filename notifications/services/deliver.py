@@ -1,0 +1,156 @@
+"""Deliver what is due in a lane: claim, begin, call, record, in batches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import structlog
+
+import notifications.sql.begin as begins
+from notifications import outbox
+from notifications.accounts import Accounts, ConnectedAccount
+from notifications.addresses import redact_answer
+from notifications.hints import Hints
+from notifications.lanes import Lane
+from notifications.numbers import numbers
+from notifications.outbox import Batch, WaveSize
+from notifications.runtime import Runtime
+from notifications.services import outcomes
+from notifications.services.check import check
+from notifications.services.late import file_late
+from notifications.services.prepare import Planned, is_handled_alone, judge_error, prepare, situation_of
+from notifications.services.record import insist, record
+from notifications.sql.apply import SuppressedAddress
+from notifications.sql.record import Verdict
+from providers.errors import OutcomeUnknown, ProviderError
+from providers.messages import HttpResponse, SendResult
+from providers.transport.base import Answer, Call
+
+log = structlog.get_logger(__name__)
+
+ANSWER_KEPT_CHARACTERS = 2048
+
+
+class Drain:
+    """One drain of one lane. A crash between any two steps leaves rows from which the next drain knows what happened."""
+
+    def __init__(self, lane: Lane, *, accounts: Accounts, hints: Hints, runtime: Runtime) -> None:
+        self.lane = lane
+        self.accounts = accounts
+        self.hints = hints
+        self.runtime = runtime
+        self.ends_at = runtime.monotonic() + numbers().drain_seconds
+        self.wave_size = WaveSize()
+
+    def run(self) -> int:
+        """Deliver until nothing is due, time is up or the process is told to stop. Returns how many entries were claimed."""
+        claimed, limit = 0, 1
+        while not self.is_over():
+            batch = outbox.claim(self.lane, limit, self.runtime.monotonic)
+            if not batch.rows:
+                return claimed
+            claimed += len(batch.rows)
+            limit = numbers().batch_size if len(batch.rows) >= limit else 1
+            self.deliver_batch(batch)
+        self.hints.drain(self.lane)
+        return claimed
+
+    def is_over(self) -> bool:
+        return self.runtime.stopping() or self.runtime.monotonic() >= self.ends_at
+
+    def deliver_batch(self, batch: Batch) -> None:
+        """Work on one claimed batch; what is not begun in time is given back."""
+        plan = prepare(batch, self.accounts, self.runtime.random)
+        notification_ids = {row.message_id: row.notification_id for row in batch.rows}
+        record(plan.verdicts, claim=batch.claim, notification_ids=notification_ids, runtime=self.runtime)
+        check(plan.checks, batch, accounts=self.accounts, runtime=self.runtime)
+        left = {planned.row.message_id: planned.row for planned in plan.sends}
+        for wave in outbox.waves(plan.sends, self.wave_size, is_handled_alone):
+            if self.is_over():
+                break
+            self._deliver_wave(batch, wave)
+            for planned in wave:
+                del left[planned.row.message_id]
+        if left:
+            outbox.release(left.values(), batch.claim)
+
+    def _deliver_wave(self, batch: Batch, wave: Sequence[Planned]) -> None:
+        began, began_at = self.runtime.monotonic(), batch.now()
+        deadline = outbox.call_seconds(wave[0].row.priority)
+        allowed = begins.begin(
+            [planned.intent for planned in wave],
+            claim=batch.claim,
+            call_seconds=deadline + numbers().margin_seconds,
+        )
+        calls = [
+            Call(planned, planned.request, deadline, start_by=began + numbers().late_start_seconds)
+            for planned in wave
+            if planned.row.message_id in allowed
+        ]
+        for answers in self.runtime.transport.send_many(
+            calls, flush_seconds=numbers().flush_seconds, flush_count=numbers().flush_count
+        ):
+            self._record(batch, answers, began_at)
+
+    def _record(self, batch: Batch, answers: Sequence[Answer], began_at: datetime) -> None:
+        now = batch.now()
+        judged = insist(lambda: [self._judge(answer, now, began_at) for answer in answers], self.runtime)
+        verdicts = [verdict for verdict, _ in judged]
+        suppress = [address for _, addresses in judged for address in addresses]
+        for answer in answers:
+            self.wave_size.learn(answer.seconds)
+        held = record(
+            verdicts,
+            claim=batch.claim,
+            notification_ids={answer.key.row.message_id: answer.key.row.notification_id for answer in answers},
+            runtime=self.runtime,
+            suppress=suppress,
+        )
+        fenced = {verdict.message_id: verdict for verdict in verdicts if verdict.message_id not in held}
+        if fenced:
+            late = [
+                (answer.key, fenced[answer.key.row.message_id])
+                for answer in answers
+                if answer.key.row.message_id in fenced
+            ]
+            file_late(late, began_at, hints=self.hints, runtime=self.runtime)
+
+    def _judge(self, answer: Answer, now: datetime, began_at: datetime) -> tuple[Verdict, list[SuppressedAddress]]:
+        row, account = answer.key.row, answer.key.account
+        situation = situation_of(row, account, self.accounts, self.runtime.random, now=now, began_at=began_at)
+        suppressed = []
+        try:
+            if not isinstance(answer.result, HttpResponse):
+                raise answer.result
+            verdict = outcomes.taken(situation, _read(account, answer.result))
+            self.accounts.close(account)
+        except ProviderError as error:
+            verdict = judge_error(situation, error, self.accounts)
+            if error.suppress:
+                suppressed.append(SuppressedAddress(row.channel, row.address_hash, error.suppress, account.slug))
+        _keep_answer(verdict, answer)
+        return verdict, suppressed
+
+
+def _read(account: ConnectedAccount, answer: HttpResponse) -> SendResult:
+    """What the provider says. Raises ProviderError; an answer that its adapter stumbles over proves nothing."""
+    try:
+        return account.provider.send_result(answer)
+    except ProviderError:
+        raise
+    except Exception:
+        log.exception("answer cannot be read", account=account.slug)
+        raise OutcomeUnknown("the answer cannot be read", http_status=answer.status) from None
+
+
+def _keep_answer(verdict: Verdict, answer: Answer) -> None:
+    """File the beginning of the provider's answer, without the address and the text."""
+    if isinstance(answer.result, HttpResponse):
+        verdict.http_status = answer.result.status
+        verdict.answer = redact_answer(answer.result.body, *_private(answer.key))[:ANSWER_KEPT_CHARACTERS]
+
+
+def _private(planned: Planned) -> list[str]:
+    content = planned.row.content[planned.row.channel]
+    return [planned.row.address, *(content[name] for name in ("text", "subject") if content.get(name))]

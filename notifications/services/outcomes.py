@@ -1,0 +1,224 @@
+"""What an outcome leads to: one table, and the few ways to go on that it names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from random import Random
+
+from notifications import retries
+from notifications.accounts import ConnectedAccount
+from notifications.lanes import Priority
+from notifications.models import Outcome
+from notifications.numbers import numbers
+from notifications.outbox import call_seconds
+from notifications.reasons import Reason
+from notifications.services.steps import has_next_step
+from notifications.services.verdicts import on_claimed
+from notifications.sql.claim import Claimed
+from notifications.sql.record import Verdict
+from notifications.states import State
+from providers.errors import (
+    AccountError,
+    ContentRejected,
+    InvalidRequest,
+    NotStarted,
+    OutcomeUnknown,
+    ProviderError,
+    RateLimited,
+    RecipientError,
+    RecipientOptedOut,
+    RouteRejected,
+    TransientError,
+    UnknownRefusal,
+    UnsupportedFeature,
+)
+from providers.messages import Ability, SendResult
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """A message at the moment an outcome is known. `has_another(tried)`: an account outside `tried` is free now."""
+
+    row: Claimed
+    account: ConnectedAccount
+    now: datetime
+    began_at: datetime
+    random: Random
+    has_another: Callable[[Collection[int]], bool]
+
+    @property
+    def has_next_step(self) -> bool:
+        return has_next_step(self.row.steps, self.row.recipient, self.row.step)
+
+    @property
+    def tried(self) -> list[int]:
+        return [*self.row.tried, self.account.id]
+
+
+Way = Callable[[Situation, ProviderError, "Lead"], Verdict]
+
+
+@dataclass(frozen=True, slots=True)
+class Lead:
+    """A row of the table. `outcome` None: the call was never made and leaves no attempt."""
+
+    outcome: Outcome | None
+    way: Way
+    reason: Reason
+    spends_try: bool = False
+    state: State = State.FAILED
+    opens_account: bool = False
+
+
+def lead_on(situation: Situation, error: ProviderError) -> Verdict:
+    """The verdict on a message whose call ended with an error."""
+    lead = lead_of(error)
+    verdict = lead.way(situation, error, lead)
+    verdict.account_id = situation.account.id
+    verdict.outcome = lead.outcome
+    verdict.error = type(error).__name__ if lead.outcome else ""
+    verdict.error_code = error.code
+    verdict.http_status = error.http_status
+    return verdict
+
+
+def lead_of(error: ProviderError) -> Lead:
+    """The row for an error: that of its class, or of the nearest class above it."""
+    return next(OUTCOMES[kind] for kind in type(error).__mro__ if kind in OUTCOMES)
+
+
+def taken(situation: Situation, result: SendResult) -> Verdict:
+    """The provider has it: wait for proof, or, where nothing will ever prove it, end here."""
+    row, account = situation.row, situation.account
+    waits_for_proof = row.steps[row.step].get("wait_for") != "accepted"
+    escalate_at = row.escalate_at if waits_for_proof else None
+    proves = account.can(Ability.RECEIPTS, Ability.STATUS)
+    state = State.SENT if proves or escalate_at is not None else State.UNCONFIRMED
+    verdict = on_claimed(
+        row,
+        state,
+        now=situation.now,
+        reason="" if state is State.SENT else Reason.NOTHING_PROVES_IT,
+        escalate_at=escalate_at if state is State.SENT else None,
+        tries=row.tries + 1,
+        tried=[],
+        next_at=next_check(row, account, situation.now, checks=0) if account.can(Ability.STATUS) else None,
+        segments=result.segments,
+    )
+    verdict.account_id = account.id
+    verdict.outcome = Outcome.TAKEN
+    verdict.provider_message_id = result.provider_message_id
+    return verdict
+
+
+def next_check(row: Claimed, account: ConnectedAccount, now: datetime, *, checks: int) -> datetime:
+    """When to ask for the status of a sent message."""
+    has_receipts = account.can(Ability.RECEIPTS)
+    seconds = retries.check_in_seconds(Priority(row.priority), checks=checks, has_receipts=has_receipts)
+    return now + timedelta(seconds=seconds)
+
+
+def give_up(row: Claimed, now: datetime, reason: Reason, *, tries: int | None = None) -> Verdict:
+    """End here if another step can take over, else leave it to a person."""
+    next_step = has_next_step(row.steps, row.recipient, row.step)
+    state = State.FAILED if next_step else State.DEAD_LETTERED
+    return on_claimed(row, state, now=now, reason=reason, tries=row.tries if tries is None else tries)
+
+
+def ask(row: Claimed, account: ConnectedAccount | None, now: datetime, began_at: datetime, *, tries: int) -> Verdict:
+    """Nobody knows whether it went out: ask the provider, not before its search can show it."""
+    delay = account.look_up_delay_seconds if account else 0.0
+    return on_claimed(
+        row,
+        State.UNCERTAIN,
+        now=now,
+        reason=Reason.OUTCOME_UNKNOWN,
+        tries=tries,
+        next_at=began_at + timedelta(seconds=call_seconds(row.priority) + delay),
+    )
+
+
+def send_again(row: Claimed, now: datetime, reason: Reason) -> Verdict:
+    """Queue what was, or may have been, sent to no avail, as long as it has tries left."""
+    if row.tries >= numbers().tries:
+        return give_up(row, now, Reason.TRIES_USED_UP)
+    return on_claimed(row, State.QUEUED, now=now, reason=reason, next_at=now)
+
+
+def _again(situation: Situation, error: ProviderError, lead: Lead) -> Verdict:
+    row = situation.row
+    tries = row.tries + lead.spends_try
+    if tries >= numbers().tries:
+        return give_up(row, situation.now, Reason.TRIES_USED_UP, tries=tries)
+    if situation.has_another(situation.tried):
+        return _queue(situation, tried=situation.tried, tries=tries, reason=lead.reason)
+    wait = retries.retry_in_seconds(
+        Priority(row.priority),
+        tries=tries,
+        retry_after_seconds=error.retry_after_seconds,
+        random=situation.random,
+    )
+    return _queue(situation, tried=[], tries=tries, reason=lead.reason, wait_seconds=wait)
+
+
+def _at_once(situation: Situation, error: ProviderError, lead: Lead) -> Verdict:
+    return _queue(situation, tried=situation.row.tried, tries=situation.row.tries, reason=lead.reason)
+
+
+def _ask(situation: Situation, error: ProviderError, lead: Lead) -> Verdict:
+    tries = situation.row.tries + lead.spends_try
+    return ask(situation.row, situation.account, situation.now, situation.began_at, tries=tries)
+
+
+def _reroute(situation: Situation, error: ProviderError, lead: Lead) -> Verdict:
+    if situation.row.rerouted or not situation.has_another(situation.tried):
+        return _end(situation, error, lead)
+    tries = situation.row.tries + lead.spends_try
+    verdict = _queue(situation, tried=situation.tried, tries=tries, reason=lead.reason)
+    verdict.rerouted = True
+    return verdict
+
+
+def _fail_over(situation: Situation, error: ProviderError, lead: Lead) -> Verdict:
+    if not situation.has_another(situation.tried):
+        return give_up(situation.row, situation.now, lead.reason)
+    return _queue(situation, tried=situation.tried, tries=situation.row.tries, reason=lead.reason)
+
+
+def _end(situation: Situation, error: ProviderError, lead: Lead) -> Verdict:
+    return on_claimed(situation.row, lead.state, now=situation.now, reason=lead.reason)
+
+
+def _give_up(situation: Situation, error: ProviderError, lead: Lead) -> Verdict:
+    return give_up(situation.row, situation.now, lead.reason)
+
+
+def _queue(situation: Situation, *, tried: list[int], tries: int, reason: Reason, wait_seconds: float = 0.0) -> Verdict:
+    return on_claimed(
+        situation.row,
+        State.QUEUED,
+        now=situation.now,
+        reason=reason,
+        tried=tried,
+        tries=tries,
+        next_at=situation.now + timedelta(seconds=wait_seconds),
+    )
+
+
+OUTCOMES: dict[type[BaseException], Lead] = {
+    NotStarted: Lead(None, _at_once, Reason.WAITING_TO_RETRY),
+    RateLimited: Lead(Outcome.NOT_SENT, _again, Reason.WAITING_TO_RETRY),
+    TransientError: Lead(Outcome.NOT_SENT, _again, Reason.WAITING_TO_RETRY, spends_try=True),
+    OutcomeUnknown: Lead(Outcome.UNCLEAR, _ask, Reason.OUTCOME_UNKNOWN, spends_try=True),
+    RecipientOptedOut: Lead(Outcome.REFUSED, _end, Reason.OPTED_OUT, state=State.SUPPRESSED),
+    RecipientError: Lead(Outcome.REFUSED, _end, Reason.RECIPIENT_REFUSED),
+    ContentRejected: Lead(Outcome.REFUSED, _end, Reason.CONTENT_REJECTED),
+    RouteRejected: Lead(Outcome.REFUSED, _reroute, Reason.ROUTE_REJECTED, spends_try=True),
+    UnknownRefusal: Lead(Outcome.REFUSED, _reroute, Reason.ROUTE_REJECTED, spends_try=True),
+    AccountError: Lead(Outcome.REFUSED, _fail_over, Reason.ACCOUNT_AT_FAULT, opens_account=True),
+    InvalidRequest: Lead(Outcome.REFUSED, _give_up, Reason.INVALID_REQUEST),
+    UnsupportedFeature: Lead(Outcome.REFUSED, _give_up, Reason.INVALID_REQUEST),
+    ProviderError: Lead(Outcome.UNCLEAR, _ask, Reason.OUTCOME_UNKNOWN, spends_try=True),
+}

@@ -1,0 +1,253 @@
+"""Decide, in memory, what a claimed batch needs: what ends here, what is sent and by whom, what is asked."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from datetime import datetime
+from random import Random
+
+import structlog
+from django.db import InterfaceError, OperationalError
+
+from notifications import routing
+from notifications.accounts import Accounts, ConnectedAccount
+from notifications.models import OnUnclear, Outcome
+from notifications.outbox import Batch
+from notifications.reasons import Reason
+from notifications.services import outcomes
+from notifications.services.outcomes import Situation
+from notifications.services.verdicts import on_claimed
+from notifications.sql.begin import Intent
+from notifications.sql.claim import Claimed
+from notifications.sql.record import Verdict
+from notifications.states import ENDED, State
+from providers.errors import ProviderError
+from providers.messages import Ability, AttemptRef, Channel, HttpRequest, OutgoingMessage
+
+log = structlog.get_logger(__name__)
+
+HANDLED_ALONE_AFTER_STRIKES = 3
+GIVEN_UP_AFTER_STRIKES = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A call to make, if begin allows it."""
+
+    row: Claimed
+    account: ConnectedAccount
+    request: HttpRequest
+    intent: Intent
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A question to the provider that was, or may have been, given the message. `escalates`: the next step waits for it."""
+
+    row: Claimed
+    account: ConnectedAccount
+    escalates: bool
+
+    @property
+    def is_look_up(self) -> bool:
+        return self.row.state is State.UNCERTAIN
+
+
+@dataclass(slots=True)
+class Plan:
+    verdicts: list[Verdict] = field(default_factory=list)
+    sends: list[Planned] = field(default_factory=list)
+    checks: list[Check] = field(default_factory=list)
+
+
+def prepare(batch: Batch, accounts: Accounts, random: Random) -> Plan:
+    """Sort a batch into verdicts, sends and checks. One bad row never stops the batch."""
+    plan = Plan()
+    chooser = _Chooser(accounts, random, batch.now())
+    for row in batch.rows:
+        try:
+            _prepare(row, plan, chooser)
+        except (OperationalError, InterfaceError):
+            raise  # the database is away: no fault of the row
+        except Exception:
+            log.exception("cannot be prepared", message_id=str(row.message_id))
+            plan.verdicts.append(outcomes.give_up(row, chooser.now, Reason.CANNOT_BE_RENDERED))
+    return plan
+
+
+class _Chooser:
+    """Accounts for one batch; a probe is taken for a message that can use it, and used for that one alone."""
+
+    def __init__(self, accounts: Accounts, random: Random, now: datetime) -> None:
+        self.accounts = accounts
+        self.random = random
+        self.now = now
+        self._rested = accounts.rested(now)
+
+    def choose(self, row: Claimed) -> ConnectedAccount | None:
+        while rested := self._pick(self._rested, row):
+            self._rested.remove(rested)
+            if self.accounts.take_probe(rested):
+                return rested
+        return self._pick(self.accounts.usable(), row)
+
+    def _pick(self, candidates: Collection[ConnectedAccount], row: Claimed) -> ConnectedAccount | None:
+        return routing.choose(candidates, channel=row.channel, country=row.country, tried=row.tried, random=self.random)
+
+
+def _prepare(row: Claimed, plan: Plan, chooser: _Chooser) -> None:
+    now = chooser.now
+    if row.state in ENDED:
+        plan.verdicts.append(on_claimed(row, row.state, now=now))  # an entry too many: closes it
+    elif row.began_at is not None:
+        plan.verdicts.append(_file_lost_attempt(row, row.began_at, chooser))
+    elif row.strikes > GIVEN_UP_AFTER_STRIKES and row.state is not State.SENT:
+        plan.verdicts.append(outcomes.give_up(row, now, Reason.KILLS_ITS_WORKER))
+    elif row.state is State.QUEUED:
+        _prepare_send(row, plan, chooser)
+    elif row.receipt_deadline is not None and row.receipt_deadline <= now:
+        plan.verdicts.append(on_claimed(row, State.UNCONFIRMED, now=now, reason=Reason.NO_PROOF_IN_TIME))
+    else:
+        _prepare_check(row, plan, chooser)
+
+
+def _file_lost_attempt(row: Claimed, began_at: datetime, chooser: _Chooser) -> Verdict:
+    """Its holder died between begin and record: nobody knows whether the call was made."""
+    account = chooser.accounts.get(row.open_account_id)
+    verdict = outcomes.ask(row, account, chooser.now, began_at, tries=row.tries + 1)
+    verdict.account_id = row.open_account_id
+    verdict.outcome = Outcome.UNCLEAR
+    verdict.error = "LeaseRanOut"
+    return verdict
+
+
+def _prepare_send(row: Claimed, plan: Plan, chooser: _Chooser) -> None:
+    verdict = _must_not_go(row, chooser.now)
+    if verdict is not None:
+        plan.verdicts.append(verdict)
+        return
+    account = chooser.choose(row)
+    if account is None:
+        plan.verdicts.append(outcomes.give_up(row, chooser.now, Reason.NO_ACCOUNT))
+        return
+    try:
+        plan.sends.append(plan_call(row, account, chooser.now))
+    except ProviderError as error:
+        situation = situation_of(row, account, chooser.accounts, chooser.random, now=chooser.now, began_at=chooser.now)
+        verdict = judge_error(situation, error, chooser.accounts)
+        verdict.outcome = None  # no call was made
+        plan.verdicts.append(verdict)
+
+
+def _must_not_go(row: Claimed, now: datetime) -> Verdict | None:
+    """The verdict on a message that must not be sent any more; None for one that may."""
+    if row.is_stopped:
+        return on_claimed(row, State.CANCELLED, now=now, reason=Reason.STOPPED)
+    if row.is_incident_over:
+        return on_claimed(row, State.CANCELLED, now=now, reason=Reason.INCIDENT_OVER)
+    if row.expires_at <= now:
+        return on_claimed(row, State.EXPIRED, now=now, reason=Reason.TOO_LATE)
+    if row.suppressed is not None:
+        return on_claimed(row, State.SUPPRESSED, now=now, reason=Reason.ADDRESS_SUPPRESSED)
+    if row.escalate_at is not None and row.escalate_at <= now:
+        return on_claimed(row, State.EXPIRED, now=now, reason=Reason.WINDOW_OVER, escalated=True)
+    return None
+
+
+def situation_of(
+    row: Claimed, account: ConnectedAccount, accounts: Accounts, random: Random, *, now: datetime, began_at: datetime
+) -> Situation:
+    """A message at the moment an outcome is known."""
+
+    def has_another(tried: Collection[int]) -> bool:
+        usable = accounts.usable()
+        return bool(routing.choose(usable, channel=row.channel, country=row.country, tried=tried, random=random))
+
+    return Situation(row, account, now, began_at, random, has_another)
+
+
+def judge_error(situation: Situation, error: ProviderError, accounts: Accounts) -> Verdict:
+    """What an error leads to; an account at fault is opened at once."""
+    row, account = situation.row, situation.account
+    if outcomes.lead_of(error).opens_account:
+        accounts.open(account, f"{type(error).__name__} {error.code}".strip())
+    verdict = outcomes.lead_on(situation, error)
+    log.warning(
+        "attempt failed",
+        message_id=str(row.message_id),
+        account=account.slug,
+        error=type(error).__name__,
+        code=error.code,
+        leads_to=verdict.state.value,
+    )
+    return verdict
+
+
+def plan_call(row: Claimed, account: ConnectedAccount, now: datetime) -> Planned:
+    """Render a message for an account. The same message, attempt and account give the same bytes."""
+    number = row.attempt_count + 1
+    attempt = attempt_ref(row, number)
+    request = account.provider.send_request(render(row, now), attempt)
+    digest = hashlib.sha256(b"\0".join((request.method.encode(), request.url.encode(), request.body))).hexdigest()
+    return Planned(row, account, request, Intent(row.message_id, number, account.id, attempt.key, digest))
+
+
+def attempt_ref(row: Claimed, number: int) -> AttemptRef:
+    """What an attempt is called on the wire."""
+    return AttemptRef(id=f"{row.message_id.hex}-{number}")
+
+
+def render(row: Claimed, now: datetime) -> OutgoingMessage:
+    """The message as its recipient will read it."""
+    content = row.content[row.channel]
+    return OutgoingMessage(
+        channel=Channel(row.channel),
+        to=row.address,
+        text=content.get("text", ""),
+        subject=content.get("subject"),
+        html=content.get("html"),
+        useful_seconds=max(1, int((row.expires_at - now).total_seconds())),
+    )
+
+
+def _prepare_check(row: Claimed, plan: Plan, chooser: _Chooser) -> None:
+    now = chooser.now
+    escalates = row.escalate_at is not None and row.escalate_at <= now
+    account = chooser.accounts.get(row.account_id)
+    if account is not None and _can_be_asked(row, account) and not (escalates and account.opened_at):
+        plan.checks.append(Check(row, account, escalates))
+    elif escalates:
+        plan.verdicts.append(escalate(row, account, now))
+    elif row.state is State.UNCERTAIN and row.on_unclear == OnUnclear.SEND_AGAIN and row.escalated_at is None:
+        plan.verdicts.append(outcomes.send_again(row, now, Reason.SEND_AGAIN))
+    else:
+        reason = Reason.HELD if row.state is State.UNCERTAIN else ""
+        plan.verdicts.append(on_claimed(row, row.state, now=now, reason=reason))
+
+
+def _can_be_asked(row: Claimed, account: ConnectedAccount) -> bool:
+    if row.state is State.UNCERTAIN:
+        return account.can(Ability.FIND_BY_REFERENCE, Ability.FIND_BY_RECIPIENT)
+    return account.can(Ability.STATUS) and row.last_provider_message_id is not None
+
+
+def escalate(row: Claimed, account: ConnectedAccount | None, now: datetime) -> Verdict:
+    """The step's window is over: the next one begins; this message stays open for evidence only."""
+    can_be_asked = account is not None and _can_be_asked(row, account)
+    checks = row.checks + 1
+    return on_claimed(
+        row,
+        row.state,
+        now=now,
+        escalated=True,
+        escalate_at=None,
+        checks=checks,
+        next_at=outcomes.next_check(row, account, now, checks=checks) if account and can_be_asked else None,
+    )
+
+
+def is_handled_alone(planned: Planned) -> bool:
+    """Whether workers keep dying over this message: then no other shares its wave."""
+    return planned.row.strikes > HANDLED_ALONE_AFTER_STRIKES

@@ -1,0 +1,89 @@
+"""Dead letters: filed when a task fails for good, replayed or discarded by a person."""
+
+from __future__ import annotations
+
+from django.db import transaction
+from django.utils import timezone
+
+import notifications.sql.lock as locks
+from notifications.addresses import redact
+from notifications.hints import hints
+from notifications.lanes import Priority
+from notifications.models import Attempt, DeadLetter, Message, Outcome
+from notifications.reasons import Reason
+from notifications.services.settle import settle
+from notifications.services.verdicts import lane_of, on_locked
+from notifications.sql.lock import LockedMessage, LockedNotification
+from notifications.sql.record import Verdict, record
+from notifications.sql.replay import add_entry
+from notifications.states import State
+
+
+class CannotReplay(ValueError):
+    """Why a dead letter cannot be replayed or discarded."""
+
+
+def file_task(name: str, error: BaseException) -> None:
+    """Keep a task that failed for good for a person to see. The error's class only: its text may hold an address."""
+    DeadLetter.objects.create(
+        kind=DeadLetter.Kind.TASK, task=name, reason="task_failed", last_error=redact(type(error).__name__)
+    )
+
+
+def replay(dead_letter_id: int, *, by: str) -> None:
+    """Give a dead-lettered message a new entry and new tries. One whose last attempt was unclear is looked up first.
+
+    Raises CannotReplay.
+    """
+    with transaction.atomic():
+        letter = _open_letter(dead_letter_id)
+        if letter.message_id is None:
+            raise CannotReplay("a task runs again by itself; discard its letter once the cause is mended")
+        notification_id = Message.objects.values_list("notification_id", flat=True).get(id=letter.message_id)
+        (notification,) = locks.lock([notification_id])
+        message = next(message for message in notification.messages if message.id == letter.message_id)
+        if message.state is not State.DEAD_LETTERED:
+            raise CannotReplay(f"the message is {message.state.label.lower()} by now")
+        if not notification.is_useful:
+            raise CannotReplay("the notification was cancelled, has expired, or its incident has ended")
+        verdict = _verdict(message, notification)
+        record([verdict], claim=None)
+        add_entry(verdict, client_id=notification.client_id)
+        _resolve(letter, DeadLetter.Resolution.REPLAYED, by)
+        settle([notification_id])
+        hints.drain_after_commit(lane_of(verdict.state, Priority(notification.priority)))
+
+
+def discard(dead_letter_id: int, *, by: str) -> None:
+    """Note that a dead letter needs nothing more. Raises CannotReplay."""
+    with transaction.atomic():
+        _resolve(_open_letter(dead_letter_id), DeadLetter.Resolution.DISCARDED, by)
+
+
+def _open_letter(dead_letter_id: int) -> DeadLetter:
+    letter = DeadLetter.objects.select_for_update().get(id=dead_letter_id)
+    if letter.resolved_at is not None:
+        raise CannotReplay(f"it was {letter.resolution} already")
+    return letter
+
+
+def _verdict(message: LockedMessage, notification: LockedNotification) -> Verdict:
+    last = Attempt.objects.filter(message_id=message.id, number=message.attempt_count).first()
+    is_unclear = last is not None and last.outcome == Outcome.UNCLEAR and last.looked_up is None
+    return on_locked(
+        message,
+        notification,
+        State.UNCERTAIN if is_unclear else State.QUEUED,
+        reason=Reason.REPLAYED,
+        tries=0,
+        tried=[],
+        rerouted=False,
+        next_at=notification.now,
+    )
+
+
+def _resolve(letter: DeadLetter, resolution: str, by: str) -> None:
+    letter.resolved_at = timezone.now()
+    letter.resolution = resolution
+    letter.resolved_by = by
+    letter.save(update_fields=["resolved_at", "resolution", "resolved_by"])

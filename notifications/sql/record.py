@@ -1,0 +1,174 @@
+"""Record: what became of messages goes on file, whoever found out. The only statement that moves a message."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from uuid import UUID
+
+from notifications.models.attempt import Outcome
+from notifications.sql.rows import Table, execute, unique
+from notifications.states import State, check_move
+
+
+@dataclass(slots=True, kw_only=True)
+class Verdict:
+    """What is known of one message now, and what comes next. Raises InvalidMove if its states do not allow it.
+
+    `due_at` None ends the promise. `outcome` is set when the open attempt has ended; then the fields after it describe it.
+    """
+
+    message_id: UUID
+    leaving: State
+    state: State
+    reason: str = ""
+    lane: str | None = None
+    due_at: datetime | None = None
+    account_id: int | None = None
+    tried: list[int] = field(default_factory=list)
+    rerouted: bool = False
+    tries: int = 0
+    checks: int = 0
+    not_there: int = 0
+    escalate_at: datetime | None = None
+    escalated: bool = False  # its window ran out now
+    receipt_deadline: datetime | None = None
+    segments: int | None = None
+    outcome: Outcome | None = None
+    error: str = ""
+    error_code: str = ""
+    http_status: int | None = None
+    provider_message_id: str | None = None
+    answer: str = ""
+
+    def __post_init__(self) -> None:
+        check_move(self.leaving, self.state)
+
+
+VERDICTS = Table(
+    "v",
+    {
+        "message_id": "uuid",
+        "leaving": "text",
+        "state": "text",
+        "reason": "text",
+        "lane": "text",
+        "due_at": "timestamptz",
+        "account_id": "bigint",
+        "tried": "bigint[]",
+        "rerouted": "bool",
+        "tries": "int2",
+        "checks": "int2",
+        "not_there": "int2",
+        "escalate_at": "timestamptz",
+        "escalated": "bool",
+        "receipt_deadline": "timestamptz",
+        "segments": "int2",
+        "outcome": "text",
+        "error": "text",
+        "error_code": "text",
+        "http_status": "int2",
+        "provider_message_id": "text",
+        "answer": "text",
+    },
+)
+
+# Whose verdicts count: the holder's where its claim still stands …
+HELD = """
+held AS MATERIALIZED (
+    SELECT * FROM outbox WHERE message_id = ANY (%(ids)s) AND claim = %(claim)s ORDER BY message_id FOR NO KEY UPDATE
+)"""
+# … or those of a transaction that has locked notifications, entries and messages already (lock.py).
+LOCKED = """
+held AS MATERIALIZED (
+    SELECT m.id AS message_id, o.attempt, o.account_id, o.provider_key, o.request_hash, o.began_at
+    FROM message m LEFT JOIN outbox o ON o.message_id = m.id WHERE m.id = ANY (%(ids)s)
+)"""
+
+RECORD = f"""
+WITH {{held}}, v AS MATERIALIZED (
+    SELECT v.*, held.attempt AS number, held.account_id AS attempt_account, held.provider_key, held.request_hash,
+        held.began_at
+    FROM {VERDICTS.sql} JOIN held ON held.message_id = v.message_id
+), closed AS (
+    DELETE FROM outbox USING v WHERE outbox.message_id = v.message_id AND v.due_at IS NULL
+), kept AS (
+    UPDATE outbox SET claim = NULL, strikes = 0, lane = v.lane, due_at = v.due_at,
+        attempt = NULL, account_id = NULL, provider_key = NULL, request_hash = NULL, began_at = NULL
+    FROM v WHERE outbox.message_id = v.message_id AND v.due_at IS NOT NULL
+), moved AS (
+    UPDATE message SET state = v.state, reason = v.reason, account_id = v.account_id, tried = v.tried,
+        rerouted = v.rerouted, tries = v.tries, checks = v.checks, not_there = v.not_there,
+        attempt_count = CASE WHEN v.outcome IS NULL THEN message.attempt_count ELSE v.number END,
+        escalate_at = v.escalate_at, receipt_deadline = v.receipt_deadline,
+        escalated_at = CASE WHEN v.escalated THEN clock_timestamp() ELSE message.escalated_at END,
+        segments = coalesce(v.segments, message.segments)
+    FROM v WHERE message.id = v.message_id AND message.state = v.leaving
+    RETURNING message.id, v.state, v.leaving, v.reason, v.error, v.error_code
+), filed AS (
+    INSERT INTO attempt (message_id, number, account_id, provider_key, request_hash, began_at, ended_at,
+        outcome, error, error_code, http_status, provider_message_id, answer, late_answer)
+    SELECT v.message_id, v.number, v.attempt_account, v.provider_key, v.request_hash, v.began_at, clock_timestamp(),
+        v.outcome, v.error, v.error_code, v.http_status, v.provider_message_id, v.answer, ''
+    FROM v WHERE v.outcome IS NOT NULL AND v.number IS NOT NULL
+    ON CONFLICT (message_id, number) DO NOTHING  -- a fenced holder was first to file its late answer
+), dead AS (
+    INSERT INTO dead_letter (kind, message_id, task, reason, last_error)
+    SELECT 'message', id, '', reason, concat_ws(' ', nullif(error, ''), nullif(error_code, ''))
+    FROM moved WHERE state = 'dead_lettered' AND leaving <> 'dead_lettered'
+)
+SELECT message_id FROM v"""
+
+
+def record(verdicts: Sequence[Verdict], *, claim: UUID | None) -> set[UUID]:
+    """Put verdicts on file. Returns the messages whose verdict counted.
+
+    With a claim, verdicts on entries that are not held by it are dropped whole. Without one, the caller holds the locks.
+    """
+    parameters = {"ids": unique(verdict.message_id for verdict in verdicts), "claim": claim}
+    statement = RECORD.format(held=LOCKED if claim is None else HELD)
+    return {message_id for (message_id,) in execute(statement, {**parameters, **VERDICTS.parameters(verdicts)})}
+
+
+@dataclass(frozen=True, slots=True)
+class LateAnswer:
+    """An answer to an attempt that is not ours any more, with what began it in case nobody filed it yet."""
+
+    message_id: UUID
+    number: int
+    account_id: int
+    provider_key: str | None
+    request_hash: str
+    began_at: datetime
+    provider_message_id: str | None
+    answer: str
+
+
+LATE_ANSWERS = Table(
+    "a",
+    {
+        "message_id": "uuid",
+        "number": "int2",
+        "account_id": "bigint",
+        "provider_key": "text",
+        "request_hash": "text",
+        "began_at": "timestamptz",
+        "provider_message_id": "text",
+        "answer": "text",
+    },
+)
+
+FILE_LATE = f"""
+INSERT INTO attempt (message_id, number, account_id, provider_key, request_hash, began_at, ended_at,
+    outcome, error, error_code, provider_message_id, answer, late_answer)
+SELECT message_id, number, account_id, provider_key, request_hash, began_at, clock_timestamp(),
+    'unclear', '', '', provider_message_id, '', answer
+FROM {LATE_ANSWERS.sql} ORDER BY message_id, number
+ON CONFLICT (message_id, number) DO UPDATE SET late_answer = excluded.late_answer,
+    provider_message_id = coalesce(attempt.provider_message_id, excluded.provider_message_id)"""
+
+
+def file_late(answers: Sequence[LateAnswer]) -> None:
+    """File answers that came after their claim was lost. They move nothing; a *yes* is entered as evidence besides."""
+    execute(FILE_LATE, LATE_ANSWERS.parameters(answers))

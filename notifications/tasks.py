@@ -1,0 +1,115 @@
+"""Celery's way in. Every task is a hint: safe to lose, to repeat, to run late and to run twice at once."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import suppress
+from functools import cache
+from typing import Any
+
+from celery import Task, shared_task
+from celery.signals import worker_ready, worker_shutting_down
+from django.db import InterfaceError, OperationalError, close_old_connections, connection
+from django.utils import timezone
+
+from notifications import stopping
+from notifications.accounts import accounts
+from notifications.hints import hints
+from notifications.lanes import Lane
+from notifications.numbers import numbers
+from notifications.runtime import Runtime
+from notifications.services import apply as applying
+from notifications.services import reconcile as reconciling
+from notifications.services import replay
+from notifications.services import sweep as sweeping
+from notifications.services.deliver import Drain
+from notifications.sql.reconcile import beat
+from providers.transport.requests_ import RequestsTransport
+
+
+class Hint(Task):  # type: ignore[type-arg]
+    """Tries again when the infrastructure fails; what fails for good leaves a dead letter."""
+
+    autoretry_for = (OperationalError, InterfaceError)
+    retry_backoff = True
+    retry_jitter = True
+    max_retries = 5
+
+    def before_start(self, task_id: str, args: Any, kwargs: Any) -> None:
+        close_old_connections()
+
+    def on_failure(self, exc: BaseException, task_id: str, args: Any, kwargs: Any, einfo: Any) -> None:
+        if not isinstance(exc, self.autoretry_for):
+            replay.file_task(self.name or "", exc)
+
+
+@cache
+def runtime() -> Runtime:
+    """The world of this process: made after the fork, kept for its life."""
+    return Runtime(RequestsTransport(concurrency=numbers().send_concurrency), stopping=stopping.is_stopping)
+
+
+@shared_task(name="notifications.drain", base=Hint, bind=False)
+def drain(*, lane: str, **_newer_arguments: Any) -> int:
+    """Deliver what is due in a lane."""
+    return Drain(Lane(lane), accounts=accounts, hints=hints, runtime=runtime()).run()
+
+
+@shared_task(name="notifications.apply", base=Hint)
+def apply(**_newer_arguments: Any) -> int:
+    """Apply reports that wait."""
+    return applying.apply_waiting()
+
+
+@shared_task(name="notifications.sweep", base=Hint)
+def sweep(**_newer_arguments: Any) -> int:
+    """Find what lost hints were for."""
+    return sweeping.sweep(hints)
+
+
+@shared_task(name="notifications.reconcile", base=Hint)
+def reconcile(**_newer_arguments: Any) -> int:
+    """Put stuck rows right."""
+    return reconciling.reconcile(hints, now=timezone.now())
+
+
+@shared_task(name="notifications.poll_statuses", base=Hint)
+def poll_statuses(**_newer_arguments: Any) -> int:
+    """Have due status checks made."""
+    return sweeping.poll_statuses(hints)
+
+
+@shared_task(name="notifications.heartbeat", base=Hint)
+def heartbeat(**_newer_arguments: Any) -> None:
+    """Show that beat schedules and a worker works."""
+    beat("beat")
+
+
+@worker_shutting_down.connect
+def begin_nothing_more(**_: Any) -> None:
+    """SIGTERM: calls in flight finish, nothing more begins."""
+    stopping.stop()
+
+
+@worker_ready.connect
+def report_for_duty(sender: Any, **_: Any) -> None:
+    """Show which lanes are served. A control worker sweeps without beat too: it hints, and never drains by itself."""
+    lanes = sender.app.amqp.queues.consume_from
+    with suppress(OperationalError, InterfaceError):
+        for lane in lanes:
+            beat(lane)
+    connection.close()
+    if Lane.CONTROL.value in lanes:
+        threading.Thread(target=_sweep_for_ever, name="sweep", daemon=True).start()
+
+
+def _sweep_for_ever() -> None:
+    pause = threading.Event()
+    while not pause.wait(numbers().sweep_seconds):
+        try:
+            sweeping.sweep(hints)
+            beat("control")
+        except (OperationalError, InterfaceError):
+            continue  # the database is away: next turn
+        finally:
+            connection.close()  # a pool process forked meanwhile must not share it

@@ -1,0 +1,1 @@
+"""The providers' way in: believe, keep as received, answer, apply later."""

@@ -1,0 +1,5 @@
+from django.urls import path
+
+from notifications.webhooks.views import receive
+
+urlpatterns = [path("<slug:slug>/", receive, name="webhook")]
