@@ -1,0 +1,1 @@
+"""A story told live: real processes, a sandbox instead of the vendors, times shortened."""
