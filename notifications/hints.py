@@ -76,3 +76,9 @@ class _Drain:
 
 
 hints = Hints()
+
+
+def reach_broker() -> None:
+    """Connect to the broker, as a hint would. Raises what its client raises."""
+    with current_app.connection_for_write() as broker:
+        broker.ensure_connection(max_retries=1, interval_start=0, timeout=1)

@@ -8,6 +8,7 @@ from django.db import migrations, models
 
 import notifications.ids
 import notifications.models.encrypted
+import notifications.models.route
 
 
 class Migration(migrations.Migration):
@@ -118,7 +119,7 @@ class Migration(migrations.Migration):
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
                 ("name", models.SlugField(unique=True)),
-                ("steps", models.JSONField()),
+                ("steps", models.JSONField(validators=[notifications.models.route.validate_steps])),
             ],
             options={
                 "db_table": "route",

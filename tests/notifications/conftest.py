@@ -1,0 +1,262 @@
+"""The engine with real vendors on the loopback, and second connections for races."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from random import Random
+from typing import Any
+
+import psycopg
+import pytest
+from celery import current_app
+from django.db import connection
+from django.db.backends.postgresql.operations import DatabaseOperations
+from psycopg import sql
+
+from notifications import outbox
+from notifications.accounts import accounts
+from notifications.hints import hints
+from notifications.lanes import Lane
+from notifications.models import ProviderAccount
+from notifications.numbers import numbers
+from notifications.outbox import Batch
+from notifications.runtime import Runtime
+from notifications.services.apply import apply_waiting
+from notifications.services.deliver import Drain
+from providers.sandbox import Pace, Sandbox, SandboxAccount
+from providers.transport.base import Answer, Call, Transport
+from providers.transport.requests_ import RequestsTransport
+from tests import factories
+from tests.notifications.racing import PATIENCE_SECONDS, and_close
+
+SPARE = {"account_sid": "AC" + "2" * 32, "auth_token": "s" * 32}
+PACE = Pace(
+    sent_after=0.005,
+    delivered_after=0.01,
+    late_after=0.05,
+    slow_answer=0.2,
+    hang=2.0,
+    look_up_lag=0.0,
+    unanswered_after=0.01,
+    webhook_retries=(0.02, 0.05),
+)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def emptied_by_deletion() -> Iterator[None]:
+    """Tables hold a few rows after a test: deleting them is 0.07 s faster than truncating all tables."""
+
+    def delete(self: DatabaseOperations, style: Any, tables: Sequence[str], **_: Any) -> list[str]:
+        return [f"DELETE FROM {self.quote_name(table)}" for table in tables]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(DatabaseOperations, "sql_flush", delete)
+        yield
+
+
+@pytest.fixture
+def numbers_are(settings: Any) -> Callable[..., None]:
+    """Change some of the engine's numbers for one test."""
+
+    def change(**changes: Any) -> None:
+        settings.LANDFALL = {**settings.LANDFALL, **changes}
+        numbers.cache_clear()
+
+    return change
+
+
+class Between:
+    """A transport, and what a test does around its calls."""
+
+    def __init__(
+        self,
+        transport: Transport,
+        *,
+        before: Callable[[Sequence[Call]], Any],
+        after: Callable[[Sequence[Answer]], Any],
+    ) -> None:
+        self.concurrency = transport.concurrency
+        self._transport = transport
+        self._before = before
+        self._after = after
+
+    def send_many(self, calls: Sequence[Call], **options: Any) -> Iterator[list[Answer]]:
+        self._before(calls)
+        for answers in self._transport.send_many(calls, **options):
+            self._after(answers)
+            yield answers
+
+    def close(self) -> None:
+        """The transport belongs to the world."""
+
+
+@dataclass
+class World:
+    """The engine between its database and its vendors. Nothing runs by itself: each drain is called by the test.
+
+    Vendors report nothing until `listen`; what becomes of their messages they know all the same.
+    """
+
+    sandbox: Sandbox
+    runtime: Runtime
+    slugs: dict[str, str] = field(default_factory=dict)
+
+    def account(self, slug: str, **fields: Any) -> ProviderAccount:
+        """The row of an account that the sandbox plays."""
+        defaults = {"base_url": self.sandbox.base_url(slug), "provider": "twilio"}
+        if slug == "twilio-spare":
+            defaults |= {"credentials": SPARE, "priority": 20}
+        if slug == "postmark":
+            defaults["provider"] = "postmark"
+        row = factories.account(slug, **{**defaults, **fields})
+        accounts.forget()
+        return row
+
+    def listen(self) -> None:
+        """From now on, vendors report by webhook."""
+        for account in self.sandbox.accounts():
+            self.sandbox.set_faults(account["slug"], silent=None)
+
+    def between(
+        self,
+        before: Callable[[Sequence[Call]], Any] = lambda calls: None,
+        after: Callable[[Sequence[Answer]], Any] = lambda answers: None,
+    ) -> Between:
+        """The world's transport with something done before calls are made and after answers are in."""
+        return Between(self.runtime.transport, before=before, after=after)
+
+    def drain(self, *lanes: Lane, **runtime: Any) -> int:
+        """One drain of each lane, of all of them by default. Returns how many entries were claimed."""
+        return sum(self._drain(lane, runtime).run() for lane in lanes or tuple(Lane))
+
+    def claim(self, lane: Lane) -> Batch:
+        """The first half of a drain: all that is due is ours."""
+        return outbox.claim(lane, 500, self.runtime.monotonic)
+
+    def deliver(self, batch: Batch, **runtime: Any) -> None:
+        """The second half: prepare in memory, begin, call, record."""
+        self._drain(batch.lane, runtime).deliver_batch(batch)
+
+    def _drain(self, lane: Lane, runtime: dict[str, Any]) -> Drain:
+        return Drain(lane, accounts=accounts, hints=hints, runtime=replace(self.runtime, **runtime))
+
+    def hear(self) -> int:
+        """Wait until all that vendors have to report has been reported, and apply it."""
+        assert self.sandbox.wait_idle(PATIENCE_SECONDS)
+        return apply_waiting()
+
+    def on_the_wire(self, account: str | None = None, to: str | None = None) -> int:
+        """How many messages vendors took."""
+        return len(self.sandbox.messages(account=account, to=to))
+
+    def requests(self, account: str, kind: str = "send") -> int:
+        """How many requests of a kind a vendor had: send, find, status."""
+        return self.sandbox.counts().accounts[account].requests.get(kind, 0)
+
+
+@pytest.fixture
+def pace() -> Pace:
+    """How fast vendors work; a test may want another one."""
+    return PACE
+
+
+@pytest.fixture
+def world(seeded: None, live_server: Any, settings: Any, pace: Pace) -> Iterator[World]:
+    """An SMS and an e-mail account at vendors that answer at once; a spare SMS account that has no row yet."""
+    settings.PUBLIC_URL = live_server.url
+    host = live_server.url.removeprefix("http://")
+    credentials = factories.CREDENTIALS
+    postmark = credentials["postmark"]
+    webhook = f"http://{postmark['webhook_user']}:{postmark['webhook_password']}@{host}/webhooks/postmark/"
+    sandbox = Sandbox(
+        [
+            SandboxAccount("twilio", "twilio", credentials["twilio"]),
+            SandboxAccount("twilio-spare", "twilio", SPARE),
+            SandboxAccount("postmark", "postmark", postmark, webhook),
+        ],
+        pace=pace,
+    )
+    transport = RequestsTransport(4)
+    with sandbox:
+        for slug in ("twilio", "twilio-spare", "postmark"):
+            sandbox.set_faults(slug, silent=True)
+        world = World(sandbox, Runtime(transport, random=Random(1)))
+        world.account("twilio")
+        world.account("postmark")
+        yield world
+    transport.close()
+
+
+@pytest.fixture
+def queues() -> Iterator[Callable[[], dict[str, int]]]:
+    """Looks into the broker: how many hints wait in each lane that has any. Emptied before and after."""
+    with current_app.connection_for_write() as broker:
+        channel = broker.default_channel
+
+        def waiting() -> dict[str, int]:
+            sizes = {lane.value: channel.queue_declare(lane.value).message_count for lane in Lane}
+            return {lane: size for lane, size in sizes.items() if size}
+
+        for lane in Lane:
+            channel.queue_purge(lane.value)
+        yield waiting
+        for lane in Lane:
+            channel.queue_purge(lane.value)
+
+
+@pytest.fixture
+def second_connection(seeded: None) -> Iterator[Any]:
+    """A cursor of another connection to the same database; each statement commits."""
+    other = connection.copy()
+    try:
+        with other.cursor() as cursor:
+            yield cursor
+    finally:
+        other.close()
+
+
+class Outage:
+    """While it lasts, the database has ended all connections and accepts none."""
+
+    def __init__(self, maintenance: psycopg.Connection[Any], database: str) -> None:
+        self._maintenance = maintenance
+        self._database = database
+
+    def begin(self) -> None:
+        self._allow_connections(False)
+        ending = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s"
+        self._maintenance.execute(ending, [self._database])
+
+    def end(self) -> None:
+        self._allow_connections(True)
+
+    def _allow_connections(self, allow: bool) -> None:
+        statement = sql.SQL("ALTER DATABASE {} ALLOW_CONNECTIONS {}")
+        self._maintenance.execute(statement.format(sql.Identifier(self._database), sql.Literal(allow)))
+
+
+@pytest.fixture
+def outage(seeded: None) -> Iterator[Outage]:
+    """The database can be away; it is back when the test is over."""
+    connection.ensure_connection()
+    info = connection.connection.info
+    with psycopg.connect(
+        host=info.host, port=info.port, user=info.user, password=info.password, dbname="postgres", autocommit=True
+    ) as maintenance:
+        outage = Outage(maintenance, info.dbname)
+        yield outage
+        outage.end()
+    connection.close()
+
+
+@pytest.fixture
+def aside(seeded: None) -> Iterator[Callable[..., Future[Any]]]:
+    """Runs work in another thread, on a connection of its own. Returns its Future."""
+    with ThreadPoolExecutor(max_workers=60) as pool:
+
+        def run(work: Callable[..., Any], *args: Any, **kwargs: Any) -> Future[Any]:
+            return pool.submit(and_close, work, args, kwargs)
+
+        yield run

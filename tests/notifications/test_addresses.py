@@ -1,0 +1,308 @@
+"""Addresses: one spelling each, hashed and masked where they must not be read.
+
+The engine's rule for phone numbers: only a *valid* number is taken, possible is not enough, and nothing is ever guessed or
+cut off to make one. The field's cases (tests/cases/num-*) say for each input whether phonenumbers calls it valid.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from notifications.addresses import InvalidAddress, address_hash, country, mask, normalise, redact, redact_answer
+from providers.messages import Channel
+from providers.transport.base import ANSWER_LIMIT_BYTES
+
+CASES = Path(__file__).parent.parent / "cases"
+PHONE_CASES = ("num-pasted-from-chat", "num-mexico-old-mobile-one", "num-renumbered-countries")
+
+
+def vectors(*, valid: bool) -> list[object]:
+    return [
+        pytest.param(vector, id=f"{case}-{number}")
+        for case in PHONE_CASES
+        for number, vector in enumerate(json.loads((CASES / case / "vectors.json").read_text()))
+        if vector["valid"] is valid
+    ]
+
+
+def refusal(channel: Channel, address: str, region: str | None = None) -> InvalidAddress:
+    with pytest.raises(InvalidAddress) as caught:
+        normalise(channel, address, region=region)
+    return caught.value
+
+
+class TestPhoneNumbers:
+    @pytest.mark.parametrize("vector", vectors(valid=True))
+    def test_of_the_field_are_taken_where_they_are_valid(self, vector):
+        assert normalise(Channel.SMS, vector["input"], region=vector["region"]) == vector["e164"]
+
+    @pytest.mark.parametrize("vector", vectors(valid=False))
+    def test_of_the_field_are_refused_where_they_are_not_even_if_possible(self, vector):
+        assert refusal(Channel.SMS, vector["input"], vector["region"]).reason == "no number of this form exists"
+
+    @pytest.mark.parametrize(
+        "pasted",
+        [
+            "+447400123456",
+            " +44 7400 123456\n",
+            "+44 (0)7400 123-456",
+            "\u202a+447400123456\u202c",  # marks of writing direction around it, as chats copy them
+            "\u200e+44\u00a07400\u2011123456",  # no-break blank and hyphen
+            "+44 7400\u200b123456",  # a blank of no width
+            "\uff0b\uff14\uff14 \uff17\uff14\uff10\uff10 \uff11\uff12\uff13\uff14\uff15\uff16",  # full width
+            "+\u0664\u0664 \u0667\u0664\u0660\u0660 \u0661\u0662\u0663\u0664\u0665\u0666",  # Arabic-Indic digits
+        ],
+        ids=ascii,
+    )
+    def test_have_one_spelling_however_they_were_pasted(self, pasted):
+        assert normalise(Channel.SMS, pasted) == "+447400123456"
+
+    @pytest.mark.parametrize(("region", "expected"), [("DE", "+4915112345678"), ("GB", "+4915112345678")])
+    def test_in_international_form_need_no_region_and_ignore_it(self, region, expected):
+        assert normalise(Channel.SMS, "+49 151 12345678", region=region) == expected
+
+    def test_in_national_form_are_read_in_the_region_of_the_settings(self):
+        assert normalise(Channel.SMS, "0151 12345678", region="DE") == "+4915112345678"
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "",
+            "   ",
+            "+",
+            "not a number",
+            "0151 12345678",  # national, and no region is set
+            "0049 151 12345678",  # the prefix for abroad is national, too
+            "4915112345678",
+            "ana@example.org",
+            "+1415",
+            "+1 415 555 01000",
+            "+999 12345678",
+            "+" + "4" * 300,
+            "+4915112345678 +4915112345679",
+            "+14155550100 / +14155550101",
+            "+4930123456 Ana",  # letters are no digits: read as a keypad, this is somebody else's number
+            "+1 800 FLOWERS",
+            "call +4915112345678",
+            "+14155550100 ext. 12",  # nobody can send to an extension, and dropping it reaches somebody else
+            "+49 30 123456 #12",
+        ],
+    )
+    def test_that_are_none_are_refused(self, text):
+        error = refusal(Channel.SMS, text)
+
+        assert error.reason in ("not a phone number", "no number of this form exists")
+        assert "+4915112345678" in error.accepted
+
+    @pytest.mark.parametrize("text", ["+1415", "+4930123456 Ana", "030 123456"])
+    def test_are_not_quoted_when_they_are_refused(self, text):
+        error = refusal(Channel.SMS, text)
+
+        assert text not in f"{error} {error.reason} {error.accepted} {error.__cause__}"
+
+    @pytest.mark.parametrize(
+        ("channel", "address", "expected"),
+        [
+            ("sms", "+4915112345678", "DE"),
+            ("sms", "+14155550100", "US"),
+            ("sms", "+16135550100", "CA"),
+            ("sms", "+80012345678", ""),  # free of charge everywhere, at home nowhere
+            ("email", "ana@example.de", ""),
+        ],
+    )
+    def test_belong_to_a_country(self, channel, address, expected):
+        assert country(channel, address) == expected
+
+
+class TestEmailAddresses:
+    @pytest.mark.parametrize(
+        ("text", "expected"),
+        [
+            ("ana@example.org", "ana@example.org"),
+            ("Ana@EXAMPLE.Org", "Ana@example.org"),  # who owns the domain may tell Ana from ana
+            ("ana+shop@example.org", "ana+shop@example.org"),
+            ("o'neil@example.com", "o'neil@example.com"),
+            ("a&b=c@example.com", "a&b=c@example.com"),
+            ("ana%41@example.com", "ana%41@example.com"),
+            ("ana@xn--strae-oqa.example", "ana@xn--strae-oqa.example"),
+        ],
+    )
+    def test_keep_their_local_part_and_lose_the_case_of_their_domain(self, text, expected):
+        assert normalise(Channel.EMAIL, text) == expected
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "",
+            "ana",
+            "ana@",
+            "@example.org",
+            "ana@@example.org",
+            "ana@example",
+            "ana@example..org",
+            "ana@-example.org",
+            " ana@example.org",
+            "ana@example.org\n",
+            "ana@example.org\r\nBcc: bob@example.org",
+            "<ana@example.org>",
+            "Ana <ana@example.org>",
+            "ana@example.org, bob@example.org",
+            "+4915112345678",
+        ],
+    )
+    def test_that_are_none_are_refused(self, text):
+        assert refusal(Channel.EMAIL, text).reason == "not an e-mail address"
+
+    @pytest.mark.parametrize("text", json.loads((CASES / "mail-unicode-local-part" / "input.json").read_text())["to"])
+    def test_beyond_ascii_are_refused_as_such_and_never_changed(self, text):
+        error = refusal(Channel.EMAIL, text)
+
+        assert error.reason == "not an e-mail address we can send to"
+        assert "ASCII" in error.accepted
+
+    @pytest.mark.parametrize(
+        "domain",
+        [
+            vector["unicode"]
+            for vector in json.loads((CASES / "mail-idn-eszett" / "vectors.json").read_text())
+            if not vector["unicode"].isascii()
+        ],
+        ids=ascii,
+    )
+    def test_at_domains_beyond_ascii_never_become_those_of_another_owner(self, domain):
+        assert refusal(Channel.EMAIL, f"ana@{domain}").reason == "not an e-mail address we can send to"
+
+    def test_may_have_254_characters_and_no_more(self):
+        domain = ".".join(["d" * 60] * 3) + ".org"
+        longest = "a" * (254 - len(domain) - 1) + "@" + domain
+
+        assert normalise(Channel.EMAIL, longest) == longest
+        assert refusal(Channel.EMAIL, "a" + longest).reason == "not an e-mail address we can send to"
+
+    @pytest.mark.parametrize("text", ["ana@nowhere", "jörg@example.com"])
+    def test_are_not_quoted_when_they_are_refused(self, text):
+        error = refusal(Channel.EMAIL, text)
+
+        assert text not in f"{error} {error.reason} {error.accepted}"
+
+
+class TestAddressHash:
+    def test_is_the_same_for_one_address_however_it_was_written(self):
+        spellings = ["+447400123456", "+44 7400\u200b123456"]
+
+        assert len({address_hash("sms", normalise(Channel.SMS, text)) for text in spellings}) == 1
+        assert address_hash("email", "Ana@example.org") == address_hash("email", "ana@example.org")
+
+    @pytest.mark.parametrize("other", [("email", "bob@example.org"), ("sms", "ana@example.org")])
+    def test_differs_by_address_and_by_channel(self, other):
+        assert address_hash(*other) != address_hash("email", "ana@example.org")
+
+    def test_differs_for_a_mailbox_with_a_tag(self):
+        assert address_hash("email", "ana+shop@example.org") != address_hash("email", "ana@example.org")
+
+    def test_cannot_be_made_without_the_key(self, settings):
+        settings.ADDRESS_KEY = b"one"
+        first = address_hash("sms", "+447400123456")
+        settings.ADDRESS_KEY = b"another"
+
+        assert address_hash("sms", "+447400123456") != first
+
+    def test_is_64_characters_without_the_address(self):
+        result = address_hash("sms", "+447400123456")
+
+        assert len(result) == 64
+        assert "447400123456" not in result
+
+
+class TestMask:
+    @pytest.mark.parametrize(
+        ("address", "expected"),
+        [
+            ("+4915112345678", "+49…78"),
+            ("+14155550100", "+14…00"),
+            ("ana@example.org", "a…@example.org"),
+            ("a@example.org", "a…@example.org"),
+            ("", ""),
+        ],
+    )
+    def test_leaves_enough_to_recognise_and_too_little_to_use(self, address, expected):
+        assert mask(address) == expected
+
+
+class TestRedact:
+    @pytest.mark.parametrize(
+        ("text", "expected"),
+        [
+            ("The 'To' number +14155550100 is not valid", "The 'To' number … is not valid"),
+            ("call 415-555-0100 now", "call … now"),
+            ("+49 151 12345678, unknown", "…, unknown"),
+            ('{"to": "+14155550100"}', '{"to": "…"}'),
+            ("<ana@example.org>: mailbox full", "<…>: mailbox full"),
+            ('"ana+shop@example.org"', '"…"'),
+            ("ana@example.org and bob@example.org", "… and …"),
+            ("ana@example.org,bob@example.org;eve@example.org", "…,…;…"),
+            ("to=ana@example.org", "…"),
+        ],
+    )
+    def test_takes_out_what_looks_like_an_address(self, text, expected):
+        assert redact(text) == expected
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "error 21211",
+            "2027-01-15T10:00:00Z",
+            "2027-01-15",
+            "price 12.50",
+            "1.2.3.4",
+            "SM0123456789abcdef0123456789abcdef",
+            "550e8400-e29b-41d4-a716-446655440000",
+        ],
+    )
+    def test_leaves_codes_times_and_ids_alone(self, text):
+        assert redact(text) == text
+
+    def test_takes_out_secrets_wherever_they_stand_whole(self):
+        assert redact("body: Table ready!", "Table ready") == "body: …!"
+        assert redact("Tables ready", "Table") == "Tables ready"
+
+    def test_reads_a_secret_letter_by_letter(self):
+        assert redact("Is it ready? Is it readyy", "ready?") == "Is it … Is it readyy"
+
+    @pytest.mark.parametrize(("secret", "expected"), [("ok", "200 ok"), ("yes", "200 yes"), ("fine", "200 …")])
+    def test_leaves_secrets_alone_that_are_so_short_that_every_answer_holds_them(self, secret, expected):
+        assert redact(f"200 {secret}", secret) == expected
+
+
+class TestRedactAnswer:
+    @pytest.mark.parametrize("text", ["Table for two\nat eight", 'Table "zwölf"', "Prêt 🍽", "C:\\table\\ready"])
+    @pytest.mark.parametrize("escaped", [True, False], ids=["escaped", "as it is"])
+    def test_finds_a_text_however_json_writes_it(self, text, escaped):
+        body = json.dumps({"body": text, "status": "queued"}, ensure_ascii=escaped).encode()
+
+        assert json.loads(redact_answer(body, text)) == {"body": "…", "status": "queued"}
+
+    def test_finds_an_address_behind_an_escaped_plus(self):
+        assert redact_answer(b'{"to": "\\u002B14155550100"}', "+14155550100") == '{"to": "…"}'
+
+    @pytest.mark.parametrize(
+        ("body", "expected"),
+        [
+            (b"<html>502 for ana@example.org</html>", "<html>502 for …</html>"),
+            (b"half an answ\xc3", "half an answ\ufffd"),
+            (b"nothing\0", "nothing\ufffd"),
+            (b'{"operator": "\\ud83d"}', '{"operator": "?"}'),
+            (b"", ""),
+        ],
+    )
+    def test_gives_text_that_can_be_stored_whatever_the_answer_was(self, body, expected):
+        assert redact_answer(body) == expected
+
+    @pytest.mark.parametrize("piece", [b"[", b"x", b"1-(", b"1 ", b"@", b"+1"])
+    def test_is_done_at_once_with_the_longest_and_oddest_answer(self, piece):
+        body = piece * (ANSWER_LIMIT_BYTES // len(piece))
+
+        assert redact_answer(body + b" <ana@example.org>")[-4:] == " <…>"
