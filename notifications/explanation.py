@@ -40,6 +40,9 @@ def shown_state(notification: Notification) -> str:
     """What people are shown: its end, or while it is open whether anything has happened yet."""
     if notification.end is not None:
         return notification.get_end_display()
-    messages = notification.messages.all()
-    untouched = all(message.state in OPEN and message.attempt_count == 0 for message in messages)
-    return "Accepted" if untouched else "In progress"
+    return "Accepted" if is_untouched(notification) else "In progress"
+
+
+def is_untouched(notification: Notification) -> bool:
+    """Whether no call to a provider has ended yet. Reads `messages`."""
+    return all(message.state in OPEN and message.attempt_count == 0 for message in notification.messages.all())

@@ -10,6 +10,8 @@ from django.conf import settings
 HOUR = 3600.0
 DAY = 24 * HOUR
 
+BODY_BYTES = 1024 * 1024  # of one request, by whatever way it comes in
+
 
 @dataclass(frozen=True)
 class Numbers:
@@ -47,6 +49,11 @@ class Numbers:
     sweep_seconds: float = 5.0  # a control worker's own timer
     hint_circuit_seconds: float = 5.0  # no hints for this long after the broker failed
     unmatched_alarm_seconds: float = 600.0  # an event without a message alarms after this long
+
+    urgent_overdue_seconds: float = 60.0  # not ready once something of critical, high or control is due for longer
+    overdue_seconds: float = 300.0  # the same for the other lanes
+    heartbeat_seconds: float = 10.0  # between beats of the scheduler; control workers beat with every sweep
+    heartbeats_missed: int = 3  # then it is said
 
 
 @cache

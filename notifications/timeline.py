@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.db.models import prefetch_related_objects
+
 from notifications.explanation import CHANNELS
 from notifications.models import Attempt, DeliveryEvent, Message, Notification, Outcome
 from notifications.models.attempt import LookedUp
@@ -47,7 +49,8 @@ class Moment:
 
 def timeline(notification: Notification) -> list[Moment]:
     """All that is on file about a notification, oldest first. Holds no address and no text."""
-    messages = notification.messages.prefetch_related("attempts__account", "delivery_events__account")
+    prefetch_related_objects([notification], "messages__attempts__account", "messages__delivery_events__account")
+    messages = notification.messages.all()
     moments = [*_of_notification(notification), *(moment for message in messages for moment in _of_message(message))]
     return sorted(moments, key=lambda moment: moment.at)
 

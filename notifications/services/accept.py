@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from django.db import transaction
 from django.utils import timezone
 
 import notifications.sql.accept as sql
@@ -94,6 +95,17 @@ def accept(fields: Mapping[str, Any], *, client_name: str, now: datetime) -> Acc
         expiry_seconds=getattr(numbers(), f"{request.priority}_expiry_seconds"),
     )
     return _store(row, request)
+
+
+def accept_within(fields: Mapping[str, Any], *, client_name: str, now: datetime, lock_seconds: float) -> Accepted:
+    """Accept in a transaction of its own that waits at most `lock_seconds` for another request with the same key.
+
+    Raises besides what `accept` raises: OperationalError, caused by LockNotAvailable, when the wait was in vain.
+    """
+    with transaction.atomic():
+        if fields.get("idempotency_key") is not None:
+            sql.wait_at_most(lock_seconds)
+        return accept(fields, client_name=client_name, now=now)
 
 
 def _store(row: NewRow, request: NewNotification) -> Accepted:

@@ -25,6 +25,7 @@ from pydantic_core import PydanticCustomError
 from notifications.addresses import InvalidAddress, normalise, redact
 from notifications.lanes import Priority
 from notifications.models import Category, OnUnclear
+from notifications.numbers import BODY_BYTES
 from providers.messages import Channel
 
 SMS_TEXT_CHARACTERS = 1600
@@ -32,7 +33,6 @@ SUBJECT_CHARACTERS = 200
 HTML_BYTES = 500_000
 KEY_CHARACTERS = 200
 METADATA_BYTES = 4096
-BODY_BYTES = 1024 * 1024
 NESTING_LEVELS = 32  # of objects and lists
 SEND_AT_DAYS = 366  # how far ahead a notification may be scheduled
 EXPIRES_AT_DAYS = 366  # how long after that it may be useful; a year 10,000 could be stored but never be read again

@@ -137,6 +137,8 @@ WITH owner AS (
 ), {ADD_MESSAGES}
 SELECT accepted_at FROM owner"""
 
+WAIT = "SELECT set_config('lock_timeout', %(wait)s, true)"
+
 STORED = """
 SELECT id, fingerprint, accepted_at FROM notification WHERE client_id = %(client)s AND idempotency_key = %(key)s"""
 
@@ -153,6 +155,11 @@ def accept(row: NewRow, messages: Sequence[NewMessage]) -> datetime | None:
             raise IdempotencyConflict from error
         raise
     return rows[0][0] if rows else None
+
+
+def wait_at_most(seconds: float) -> None:
+    """Bound every wait for a lock in this transaction."""
+    execute(WAIT, {"wait": f"{int(seconds * 1000)}ms"})
 
 
 def stored(client_id: int, idempotency_key: str) -> Stored:

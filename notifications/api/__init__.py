@@ -1,0 +1,1 @@
+"""Our callers' way in over HTTP: translate, one service call, translate back."""

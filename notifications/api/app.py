@@ -1,0 +1,179 @@
+"""The API: its addresses, and what each error becomes."""
+
+from __future__ import annotations
+
+import json
+from http import HTTPStatus
+from typing import Any
+from uuid import UUID
+
+import structlog
+from django.db import InterfaceError, OperationalError
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from ninja import Query, Status
+from ninja.errors import AuthenticationError, ValidationError
+from psycopg.errors import LockNotAvailable
+
+from notifications.api.auth import Key
+from notifications.api.documents import SUBMIT_BODY, DocumentedAPI, problems
+from notifications.api.problems import problem
+from notifications.api.schemas import AcceptedOut, CancelledOut, NotificationOut, PageOut, SearchIn
+from notifications.api.shapes import cancelled, detail, summary
+from notifications.models import ApiKey
+from notifications.services import accept as accepting
+from notifications.services.cancel import UnknownNotification, cancel
+from notifications.services.keys import NotAllowed, NotAuthenticated, Scope
+from notifications.services.look import look
+from notifications.services.request import FieldError, Refused
+from notifications.services.search import Search, search
+
+log = structlog.get_logger(__name__)
+
+KEY_HEADER = "Idempotency-Key"
+
+api = DocumentedAPI(
+    title="Landfall",
+    version="1",
+    description="Notifications that arrive: submit one, ask where it is, stop it.",
+    urls_namespace="api",
+)
+
+
+class BadRequest(Exception):
+    """A request that cannot be read; says why."""
+
+
+@api.post(
+    "/notifications",
+    auth=Key(Scope.SUBMIT),
+    response={202: AcceptedOut, **problems(400, 401, 403, 409, 413, 422, 503)},
+    openapi_extra=SUBMIT_BODY,
+    summary="Submit a notification",
+)
+def submit(request: HttpRequest, response: HttpResponse) -> Status[Any]:
+    """Accept a notification, once per `Idempotency-Key`. The same key and body get the first answer again."""
+    key: ApiKey = request.auth  # type: ignore[attr-defined]
+    accepted = accepting.accept_within(
+        _fields(request), client_name=key.client.name, now=timezone.now(), lock_seconds=2
+    )
+    log.info("accepted", notification_id=str(accepted.id), client=key.client.name, replayed=accepted.replayed)
+    response["Location"] = f"{request.path}/{accepted.id}"
+    if accepted.replayed:
+        response["Idempotent-Replayed"] = "true"
+    return Status(202, {"id": accepted.id, "accepted_at": accepted.accepted_at})
+
+
+@api.get(
+    "/notifications",
+    auth=Key(Scope.READ),
+    response={200: PageOut, **problems(401, 403, 422, 503)},
+    summary="Search notifications",
+)
+def find(request: HttpRequest, wanted: Query[SearchIn]) -> dict[str, Any]:
+    """Your notifications, newest first."""
+    key: ApiKey = request.auth  # type: ignore[attr-defined]
+    values = wanted.dict()
+    limit = values.pop("limit")
+    page, cursor = search(key.client_id, Search(**values), limit)
+    return {"items": [summary(notification) for notification in page], "next_cursor": cursor}
+
+
+@api.get(
+    "/notifications/{notification_id}",
+    auth=Key(Scope.READ),
+    response={200: NotificationOut, **problems(401, 403, 404, 422, 503)},
+    summary="Where is it?",
+)
+def get(request: HttpRequest, notification_id: UUID) -> dict[str, Any]:
+    """One notification: its state, its steps, and everything that happened, in words."""
+    key: ApiKey = request.auth  # type: ignore[attr-defined]
+    return detail(look(notification_id, client_id=key.client_id))
+
+
+@api.post(
+    "/notifications/{notification_id}/cancel",
+    auth=Key(Scope.CANCEL),
+    response={200: CancelledOut, **problems(401, 403, 404, 422, 503)},
+    summary="Stop it",
+)
+def stop(request: HttpRequest, notification_id: UUID) -> dict[str, Any]:
+    """Stop what has not left, and say what became of each message. Safe to repeat."""
+    key: ApiKey = request.auth  # type: ignore[attr-defined]
+    look(notification_id, client_id=key.client_id)
+    return cancelled(cancel(notification_id))
+
+
+def _fields(request: HttpRequest) -> dict[str, Any]:
+    """The request's fields, with the key from its header."""
+    fields = _json(request)
+    key = request.headers.get(KEY_HEADER)
+    if key is None:
+        return fields
+    if not (key.isascii() and key.isprintable() and key.strip()):
+        raise BadRequest(f"{KEY_HEADER} must be 1 to 200 visible ASCII characters.")
+    if fields.get("idempotency_key", key) != key:
+        raise Refused([FieldError("idempotency_key", f"differs from {KEY_HEADER}", "one of the two, or both alike")])
+    return {**fields, "idempotency_key": key}
+
+
+def _json(request: HttpRequest) -> dict[str, Any]:
+    try:
+        fields = json.loads(request.body, parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        raise BadRequest("The body must be JSON in UTF-8.") from None
+    if not isinstance(fields, dict):
+        raise Refused([FieldError("request", "is not an object", "a JSON object")])
+    return fields
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+@api.exception_handler(BadRequest)
+def _bad_request(request: HttpRequest, error: BadRequest) -> HttpResponse:
+    return problem(400, str(error))
+
+
+@api.exception_handler(NotAuthenticated)
+@api.exception_handler(AuthenticationError)
+def _not_authenticated(request: HttpRequest, error: Exception) -> HttpResponse:
+    return problem(401, "Send a valid API key: Authorization: Bearer lf_live_…", headers={"WWW-Authenticate": "Bearer"})
+
+
+@api.exception_handler(NotAllowed)
+def _not_allowed(request: HttpRequest, error: NotAllowed) -> HttpResponse:
+    return problem(403, f"This key lacks the scope {error.scope.value}; an operator can make one that has it.")
+
+
+@api.exception_handler(UnknownNotification)
+def _not_found(request: HttpRequest, error: UnknownNotification) -> HttpResponse:
+    return problem(404)
+
+
+@api.exception_handler(accepting.IdempotencyConflict)
+def _conflict(request: HttpRequest, error: Exception) -> HttpResponse:
+    detail = "Another request with this key is being accepted; send again in a moment."
+    return problem(409, detail, headers={"Retry-After": "1"})
+
+
+@api.exception_handler(Refused)
+def _refused(request: HttpRequest, error: Refused) -> HttpResponse:
+    return problem(422, "Nothing was stored. Mend the fields named in errors.", errors=error.errors)
+
+
+@api.exception_handler(ValidationError)
+def _invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
+    errors = [FieldError(str(item["loc"][-1]), item["msg"], "see the documentation") for item in error.errors]
+    return problem(422, "Mend the parameters named in errors.", errors=errors)
+
+
+@api.exception_handler(OperationalError)
+@api.exception_handler(InterfaceError)
+def _database_away(request: HttpRequest, error: Exception) -> HttpResponse:
+    if isinstance(error.__cause__, LockNotAvailable):
+        return _conflict(request, error)
+    log.error("database away", error=type(error.__cause__ or error).__name__)
+    detail = "The database is away; nothing was stored. Send again with the same key."
+    return problem(HTTPStatus.SERVICE_UNAVAILABLE, detail, headers={"Retry-After": "5"})

@@ -1,0 +1,57 @@
+"""Parts of the OpenAPI document that ninja cannot derive."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any
+
+from ninja import NinjaAPI
+from ninja.openapi.schema import OpenAPISchema
+
+from notifications.api.problems import CONTENT_TYPE, Problem
+from notifications.services.request import NewNotification
+
+_REFERENCES = "#/components/schemas/{model}"
+
+
+# The body is read by the product's own validator, so that every way in refuses alike.
+SUBMIT_BODY: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {"application/json": {"schema": {"$ref": _REFERENCES.format(model="NewNotification")}}},
+    },
+    "parameters": [
+        {
+            "name": "Idempotency-Key",
+            "in": "header",
+            "required": False,
+            "description": "The same key with the same body is accepted once.",
+            "schema": {"type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[!-~]([ -~]*[!-~])?$"},
+        }
+    ],
+}
+
+
+class DocumentedAPI(NinjaAPI):
+    """Ninja, with the request's schema and the media type of errors in its document."""
+
+    def get_openapi_schema(self, *args: Any, **options: Any) -> OpenAPISchema:
+        document = super().get_openapi_schema(*args, **options)
+        request = NewNotification.model_json_schema(ref_template=_REFERENCES)
+        document["components"]["schemas"].update(request.pop("$defs"), NewNotification=request)
+        for operations in document["paths"].values():
+            for operation in operations.values():
+                _say_problem(operation["responses"])
+        return document
+
+
+def _say_problem(responses: dict[int, Any]) -> None:
+    for status, response in responses.items():
+        if status >= HTTPStatus.BAD_REQUEST:
+            (schema,) = response["content"].values()
+            response["content"] = {CONTENT_TYPE: schema}
+
+
+def problems(*statuses: int) -> dict[int, Any]:
+    """Error responses by status."""
+    return dict.fromkeys(statuses, Problem)

@@ -1,0 +1,109 @@
+"""What the API says, as it documents it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal
+from uuid import UUID
+
+from ninja import Schema
+from pydantic import Field
+
+from notifications.states import State
+
+ShownState = Literal[
+    "accepted",
+    "in_progress",
+    "delivered",
+    "unconfirmed",
+    "failed",
+    "expired",
+    "suppressed",
+    "cancelled",
+    "dead_lettered",
+]
+
+SoughtState = Literal[
+    "open", "delivered", "unconfirmed", "failed", "expired", "suppressed", "cancelled", "dead_lettered"
+]
+
+
+class AcceptedOut(Schema):
+    """The promise: only what never changes."""
+
+    id: UUID
+    accepted_at: datetime
+
+
+class AttemptOut(Schema):
+    number: int
+    account: str
+    outcome: str
+    error: str
+    error_code: str
+    began_at: datetime
+    ended_at: datetime
+
+
+class StepOut(Schema):
+    """One step of the route, as far as it has begun. The address is masked."""
+
+    channel: str
+    address: str
+    state: State
+    reason: str
+    attempts: list[AttemptOut]
+
+
+class MomentOut(Schema):
+    at: datetime
+    kind: Literal["notification", "attempt", "report", "escalation"]
+    text: str
+
+
+class SummaryOut(Schema):
+    id: UUID
+    state: ShownState
+    reference: str
+    route: str
+    priority: str
+    accepted_at: datetime
+    ended_at: datetime | None
+
+
+class NotificationOut(SummaryOut):
+    """Everything that is known about a notification."""
+
+    reason: str
+    explanation: str
+    steps: list[StepOut]
+    events: list[MomentOut]
+
+
+class PageOut(Schema):
+    """`next_cursor` asks for the next page; null on the last."""
+
+    items: list[SummaryOut]
+    next_cursor: UUID | None
+
+
+class CancelledMessageOut(Schema):
+    id: UUID
+    result: Literal["stopped", "already_at_the_provider", "unknown", "ended"]
+
+
+class CancelledOut(Schema):
+    messages: list[CancelledMessageOut]
+
+
+class SearchIn(Schema):
+    """All of it must fit; newest first."""
+
+    state: SoughtState | None = Field(None, description="How it ended, or `open`.")
+    reference: str | None = Field(None, max_length=200)
+    recipient: str | None = Field(None, max_length=320, description="A phone number or an e-mail address.")
+    incident: str | None = Field(None, max_length=200)
+    accepted_from: datetime | None = Field(None, description="With a time zone.")
+    accepted_until: datetime | None = Field(None, description="With a time zone; not included.")
+    cursor: UUID | None = Field(None, description="`next_cursor` of the page before.")
+    limit: int = Field(50, ge=1, le=200)
