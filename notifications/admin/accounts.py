@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from notifications.models import ProviderAccount
-from notifications.sql.accounts import close_account
+from notifications.services.switch import mend, switch
 from providers.registry import PROVIDERS
 
 
@@ -65,14 +65,14 @@ class ProviderAccountAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
     @admin.action(description="Switch on", permissions=["change"])
     def switch_on(self, request: HttpRequest, chosen: QuerySet[ProviderAccount]) -> None:
-        chosen.update(is_on=True)
+        switch(chosen.values_list("id", flat=True), on=True)
 
     @admin.action(description="Switch off (look-ups and receipts go on)", permissions=["change"])
     def switch_off(self, request: HttpRequest, chosen: QuerySet[ProviderAccount]) -> None:
-        chosen.update(is_on=False)
+        switch(chosen.values_list("id", flat=True), on=False)
 
     @admin.action(description="Mended: send through it again", permissions=["change"])
     def close_selected(self, request: HttpRequest, chosen: QuerySet[ProviderAccount]) -> None:
         for account in chosen:
-            close_account(account.id)
+            mend(account.id)
             messages.success(request, f"{account} is in use again")

@@ -19,13 +19,14 @@ class DeadLetterAdmin(ReadOnlyAdmin):
     list_filter = (("resolved_at", admin.EmptyFieldListFilter), "kind", "reason")
     search_fields = ("message__id__exact",)
     ordering = ("-id",)
+    operate_permission = "notifications.operate_deadletter"
     actions = ("replay_selected", "discard_selected")
 
-    @admin.action(description="Send again", permissions=["view"])
+    @admin.action(description="Send again", permissions=["operate"])
     def replay_selected(self, request: HttpRequest, chosen: QuerySet[DeadLetter]) -> None:
         self._each(request, chosen, replay, "will be sent again")
 
-    @admin.action(description="Discard", permissions=["view"])
+    @admin.action(description="Discard", permissions=["operate"])
     def discard_selected(self, request: HttpRequest, chosen: QuerySet[DeadLetter]) -> None:
         self._each(request, chosen, discard, "discarded")
 

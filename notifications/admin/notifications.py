@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from django.contrib import admin, messages
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
 from notifications.addresses import mask
 from notifications.admin.reading import ReadOnlyAdmin, ReadOnlyInline
+from notifications.admin.search import as_id, messages_that_match
 from notifications.explanation import explain, shown_state
 from notifications.models import Attempt, DeliveryEvent, Message, Notification, OutboxEntry
 from notifications.services.cancel import cancel
+from notifications.services.retry_now import retry_now
+from notifications.states import State
 from notifications.timeline import timeline
+
+SEARCH_LIMIT = 1000  # notifications found through their messages
 
 
 class MessageInline(ReadOnlyInline):
@@ -31,8 +36,8 @@ class NotificationAdmin(ReadOnlyAdmin):
     list_display = ("id", "shown_state", "reference", "route", "priority", "client", "accepted_at", "ended_at")
     list_filter = ("end", "priority", "route", "client")
     list_select_related = ("client",)
-    search_fields = ("id__exact", "reference__exact")
-    search_help_text = "The number or the reference of a notification, exactly."
+    search_fields = ("reference",)  # see get_search_results
+    search_help_text = "A number, a reference, a recipient, or a provider's id of a message; whole, not in parts."
     ordering = ("-id",)
     show_full_result_count = False
     fields = (
@@ -41,10 +46,21 @@ class NotificationAdmin(ReadOnlyAdmin):
     )  # fmt: skip
     readonly_fields = ("explanation", "timeline")
     inlines = (MessageInline,)
-    actions = ("cancel_selected",)
+    actions = ("cancel_selected", "retry_selected")
+    operate_permission = "notifications.operate_notification"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Notification]:
         return super().get_queryset(request).prefetch_related("messages")
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Notification], search_term: str
+    ) -> tuple[QuerySet[Notification], bool]:
+        text = search_term.strip()
+        if not text:
+            return queryset, False
+        messages = Message.objects.filter(messages_that_match(text)).values_list("notification_id", flat=True)
+        found = Q(reference=text) | Q(id__in=list(messages[:SEARCH_LIMIT]))
+        return queryset.filter(found | Q(id=as_id(text)) if as_id(text) else found), False
 
     @admin.display(description="state")
     def shown_state(self, notification: Notification) -> str:
@@ -59,11 +75,21 @@ class NotificationAdmin(ReadOnlyAdmin):
         moments = ((f"{moment.at:%Y-%m-%d %H:%M:%S.%f}"[:-3], moment.text) for moment in timeline(notification))
         return format_html_join("", "<div>{} &nbsp; {}</div>", moments)
 
-    @admin.action(description="Cancel what has not been sent", permissions=["view"])
+    @admin.action(description="Cancel what has not been sent", permissions=["operate"])
     def cancel_selected(self, request: HttpRequest, chosen: QuerySet[Notification]) -> None:
         for notification_id in chosen.values_list("id", flat=True):
             results = ", ".join(result.result.replace("_", " ") for result in cancel(notification_id))
             messages.success(request, f"{notification_id}: {results}")
+
+    @admin.action(description="Retry now what waits to be sent", permissions=["operate"])
+    def retry_selected(self, request: HttpRequest, chosen: QuerySet[Notification]) -> None:
+        for message_id in Message.objects.filter(notification__in=chosen, state=State.QUEUED).values_list(
+            "id", flat=True
+        ):
+            if retry_now(message_id):
+                messages.success(request, f"{message_id}: will be sent at once")
+            else:
+                messages.warning(request, f"{message_id}: somebody is working on it")
 
 
 class AttemptInline(ReadOnlyInline):
@@ -92,13 +118,19 @@ class MessageAdmin(ReadOnlyAdmin):
     list_display = ("id", "channel", "masked_address", "state", "reason", "account", "attempt_count", "created_at")
     list_filter = ("channel", "state", "account")
     list_select_related = ("account",)
-    search_fields = ("id__exact", "attempts__provider_message_id__exact")
-    search_help_text = "The number of a message, or the provider's id of it, exactly."
+    search_fields = ("id",)  # see get_search_results
+    search_help_text = "A number, a recipient, or a provider's id of a message; whole, not in parts."
     ordering = ("-id",)
     show_full_result_count = False
     exclude = ("address", "address_hash")
     readonly_fields = ("masked_address",)
     inlines = (OutboxEntryInline, AttemptInline, DeliveryEventInline)
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Message], search_term: str
+    ) -> tuple[QuerySet[Message], bool]:
+        text = search_term.strip()
+        return (queryset.filter(messages_that_match(text)) if text else queryset), False
 
     @admin.display(description="address")
     def masked_address(self, message: Message) -> str:

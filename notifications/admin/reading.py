@@ -23,6 +23,10 @@ class ReadOnly:
 
 class ReadOnlyAdmin(ReadOnly, admin.ModelAdmin):  # type: ignore[type-arg]
     actions_on_bottom = True
+    operate_permission = ""  # who may use the actions: a permission of its own, since nobody may change rows
+
+    def has_operate_permission(self, request: HttpRequest) -> bool:
+        return bool(self.operate_permission) and request.user.has_perm(self.operate_permission)
 
 
 class ReadOnlyInline(ReadOnly, admin.TabularInline):  # type: ignore[type-arg]

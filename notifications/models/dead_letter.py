@@ -31,6 +31,7 @@ class DeadLetter(models.Model):
 
     class Meta:
         db_table = "dead_letter"
+        permissions = [("operate_deadletter", "Can send dead letters again and discard them")]
         indexes = [
             models.Index(fields=["-created_at"], condition=models.Q(resolved_at__isnull=True), name="dead_letter_open"),
         ]

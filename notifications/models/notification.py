@@ -48,6 +48,7 @@ class Notification(models.Model):
 
     class Meta:
         db_table = "notification"
+        permissions = [("operate_notification", "Can cancel notifications and retry their messages")]
         constraints = [
             models.UniqueConstraint(
                 fields=["client", "idempotency_key"],
@@ -65,6 +66,7 @@ class Notification(models.Model):
             ),
         ]
         indexes = [
+            models.Index(fields=["reference"], condition=~models.Q(reference=""), name="notification_reference"),
             models.Index(fields=["incident"], condition=models.Q(incident__isnull=False), name="notification_incident"),
         ]
 

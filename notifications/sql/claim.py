@@ -105,6 +105,13 @@ SELECT lane FROM unnest(%(lanes)s::text[]) AS lane
 WHERE EXISTS (SELECT FROM outbox WHERE outbox.lane = lane.lane AND due_at <= now())"""
 
 
+BRING_FORWARD = """
+UPDATE outbox SET due_at = least(due_at, clock_timestamp())
+FROM message m WHERE m.id = %(message)s AND outbox.message_id = m.id AND m.state = 'queued'
+    AND claim IS NULL AND began_at IS NULL
+RETURNING lane"""
+
+
 def claim(lane: Lane, limit: int, *, claim: UUID, lease_seconds: float) -> list[Claimed]:
     """Claim up to `limit` due entries of a lane. What others are claiming is passed over, never waited for."""
     parameters = {"lane": lane.value, "limit": limit, "claim": claim, "lease": lease_seconds}
@@ -114,6 +121,12 @@ def claim(lane: Lane, limit: int, *, claim: UUID, lease_seconds: float) -> list[
 def release(message_ids: Iterable[UUID], *, claim: UUID) -> None:
     """Give back entries that were not begun, as if they had never been claimed."""
     execute(RELEASE, {"ids": unique(message_ids), "claim": claim})
+
+
+def bring_forward(message_id: UUID) -> Lane | None:
+    """Make a queued, unclaimed entry due now. Returns its lane, or None where it is not one."""
+    rows = execute(BRING_FORWARD, {"message": message_id})
+    return Lane(rows[0][0]) if rows else None
 
 
 def due_lanes() -> list[Lane]:

@@ -1,0 +1,21 @@
+"""Switch provider accounts on and off, and put mended ones back into use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from notifications.accounts import accounts
+from notifications.models import ProviderAccount
+from notifications.sql.accounts import close_account
+
+
+def switch(account_ids: Iterable[int], *, on: bool) -> None:
+    """Let accounts send, or not. Other processes see it within seconds; look-ups and receipts go on either way."""
+    ProviderAccount.objects.filter(id__in=list(account_ids)).update(is_on=on)
+    accounts.forget()
+
+
+def mend(account_id: int) -> None:
+    """Send through an opened account again, without waiting for its probe."""
+    close_account(account_id)
+    accounts.forget()

@@ -1,0 +1,280 @@
+"""The operators' room, page by page."""
+
+from __future__ import annotations
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import Permission
+from django.db import connection
+from django.test import Client as Browser
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from notifications.models import DeadLetter, Message, Notification, OutboxEntry, ProviderAccount
+from notifications.services.keys import Scope, make_key
+from notifications.states import State
+from providers.messages import EventKind
+from tests import factories
+
+ADMIN = "/admin/notifications"
+LISTS = (
+    "apikey", "client", "deadletter", "deliveryevent", "heartbeat", "incident", "message", "notification",
+    "provideraccount", "route", "suppression",
+)  # fmt: skip
+QUERIES = 15  # of a list, at most, however long it is
+RECIPIENT = "+4915112345601"
+
+
+@pytest.fixture
+def browser(seeded):
+    browser = Browser()
+    browser.force_login(get_user_model().objects.create_superuser("boss"))
+    return browser
+
+
+@pytest.fixture
+def viewer(seeded):
+    user = get_user_model().objects.create_user("viewer", is_staff=True)
+    user.user_permissions.set(Permission.objects.filter(codename__startswith="view_"))
+    browser = Browser()
+    browser.force_login(user)
+    return browser
+
+
+def page(browser: Browser, path: str) -> str:
+    response = browser.get(f"{ADMIN}/{path}")
+    assert response.status_code == 200, path
+    return response.content.decode()
+
+
+def act(browser: Browser, model: str, action: str, *ids: object) -> str:
+    response = browser.post(
+        f"{ADMIN}/{model}/", {"action": action, "_selected_action": [str(id) for id in ids]}, follow=True
+    )
+    assert response.status_code == 200
+    return response.content.decode()
+
+
+def dead_letter() -> DeadLetter:
+    message = factories.message(State.DEAD_LETTERED)
+    return DeadLetter.objects.filter(message=message).first() or DeadLetter.objects.create(
+        kind=DeadLetter.Kind.MESSAGE, message=message, reason="no_account"
+    )
+
+
+class TestLists:
+    @pytest.mark.parametrize("model", LISTS)
+    def test_ask_as_much_for_fifty_rows_as_for_one(self, browser, model):
+        factories.message(State.SENT)
+        page(browser, f"{model}/")
+        for state in State:
+            for _ in range(5):
+                message = factories.message(state)
+                factories.event(message, EventKind.SENT)
+
+        with CaptureQueriesContext(connection) as queries:
+            page(browser, f"{model}/")
+
+        assert len(queries) <= QUERIES
+
+    @pytest.mark.parametrize("state", list(State))
+    def test_show_a_message_in_every_state_without_its_address(self, browser, state):
+        message = factories.message(state)
+
+        texts = [
+            page(browser, path)
+            for path in (
+                "message/",
+                "notification/",
+                f"message/{message.id}/change/",
+                f"notification/{message.notification_id}/change/",
+            )
+        ]
+
+        assert all(message.address not in text for text in texts)
+
+
+class TestSearch:
+    def test_finds_a_notification_by_all_that_operators_have(self, browser):
+        wanted = factories.message(State.SENT, of=factories.notification(reference="order 7"))
+        factories.message(State.SENT, of=factories.notification(recipient={"sms": "+4915112345602"}))
+        attempt = wanted.attempts.get()
+
+        for text in (
+            str(wanted.notification_id),
+            str(wanted.id),
+            f"{wanted.id.hex}-1",
+            attempt.provider_message_id,
+            "order 7",
+        ):
+            found = page(browser, f"notification/?q={text}")
+            assert str(wanted.notification_id) in found, text
+            assert "1 notification" in found, text
+
+    def test_finds_a_recipient_however_the_number_is_written(self, browser):
+        message = factories.message(State.SENT)
+
+        found = page(browser, f"message/?q={message.address.replace('+', '%2B')[:6]} {message.address[4:]}")
+
+        assert str(message.id) in found
+
+    def test_finds_nothing_for_what_nothing_has(self, browser):
+        factories.message(State.SENT)
+
+        assert "0 notifications" in page(browser, "notification/?q=nothing")
+
+
+class TestNotificationPage:
+    def test_tells_the_story_in_words(self, browser):
+        message = factories.message(State.SENT)
+        factories.event(message, EventKind.SENT, provider_status="sent")
+
+        text = page(browser, f"notification/{message.notification_id}/change/")
+
+        assert "In progress: the SMS was sent and waits for proof of delivery." in text
+        assert f"attempt 1: {message.account} took the SMS" in text
+        assert f"{message.account} handed the SMS on (sent), by webhook" in text
+
+    def test_runs_no_script_that_a_provider_answered_with(self, browser):
+        message = factories.message(State.SENT)
+        message.attempts.update(answer="<script>alert(1)</script>")
+
+        assert "<script>alert(1)" not in page(browser, f"message/{message.id}/change/")
+
+
+class TestActions:
+    def test_cancel_what_has_not_been_sent(self, browser):
+        message = factories.message(State.QUEUED)
+
+        said = act(browser, "notification", "cancel_selected", message.notification_id)
+
+        assert f"{message.notification_id}: stopped" in said
+        assert Notification.objects.get(id=message.notification_id).end == "cancelled"
+
+    def test_retry_what_waits(self, browser):
+        message = factories.message(State.QUEUED, due_in=factories.SECOND * 600)
+
+        said = act(browser, "notification", "retry_selected", message.notification_id)
+
+        assert "will be sent at once" in said
+        assert OutboxEntry.objects.get(message=message).due_at <= timezone.now()
+
+    def test_leave_alone_what_somebody_works_on(self, browser):
+        message = factories.message(State.QUEUED)
+        factories.begun(message, factories.account())
+        before = OutboxEntry.objects.values().get(message=message)
+
+        said = act(browser, "notification", "retry_selected", message.notification_id)
+
+        assert "somebody is working on it" in said
+        assert OutboxEntry.objects.values().get(message=message) == before
+
+    def test_send_a_dead_letter_again(self, browser):
+        letter = dead_letter()
+
+        said = act(browser, "deadletter", "replay_selected", letter.id)
+
+        assert "will be sent again" in said
+        assert Message.objects.get(id=letter.message_id).state == State.QUEUED
+        letter.refresh_from_db()
+        assert (letter.resolution, letter.resolved_by) == ("replayed", "boss")
+
+    def test_say_why_a_dead_letter_cannot_be_sent_again(self, browser):
+        letter = dead_letter()
+        act(browser, "deadletter", "discard_selected", letter.id)
+
+        assert "it was discarded already" in act(browser, "deadletter", "replay_selected", letter.id)
+
+    def test_switch_accounts_off_and_on_and_mend_them(self, browser):
+        account = factories.account(opened_at=timezone.now(), opened_until=timezone.now(), opened_reason="x")
+
+        act(browser, "provideraccount", "switch_off", account.id)
+        assert not ProviderAccount.objects.get().is_on
+        act(browser, "provideraccount", "switch_on", account.id)
+        act(browser, "provideraccount", "close_selected", account.id)
+
+        account.refresh_from_db()
+        assert account.is_on
+        assert account.opened_at is None
+
+    def test_revoke_keys(self, browser):
+        client = factories.client()
+        make_key(client, [Scope.READ])
+
+        assert "1 revoked" in act(browser, "apikey", "revoke_selected", client.api_keys.get().id)
+
+    @pytest.mark.parametrize(
+        ("model", "action"),
+        [
+            ("notification", "cancel_selected"),
+            ("notification", "retry_selected"),
+            ("deadletter", "replay_selected"),
+            ("deadletter", "discard_selected"),
+        ],
+    )
+    def test_are_not_for_those_who_may_only_look(self, viewer, model, action):
+        letter = dead_letter()
+        id = letter.id if model == "deadletter" else letter.message.notification_id
+        before = list(Message.objects.values())
+
+        act(viewer, model, action, id)
+
+        assert list(Message.objects.values()) == before
+        letter.refresh_from_db()
+        assert letter.resolved_at is None
+
+    @pytest.mark.parametrize("model", ["notification", "message", "deliveryevent", "deadletter", "apikey"])
+    def test_history_cannot_be_added_changed_or_deleted(self, browser, model):
+        assert browser.get(f"{ADMIN}/{model}/add/").status_code == 403
+        assert "delete_selected" not in page(browser, f"{model}/")
+
+
+class TestAccountPage:
+    def form(self, **changes: object) -> dict[str, object]:
+        return {
+            "slug": "main",
+            "provider": "twilio",
+            "channels": "sms",
+            "is_on": "on",
+            "priority": 1,
+            "weight": 1,
+            "credentials": '{"account_sid": "AC1", "auth_token": "very secret"}',
+            "settings": '{"from": "+15005550006"}',
+            **changes,
+        }
+
+    def test_takes_credentials_in_and_never_shows_them(self, browser):
+        browser.post(f"{ADMIN}/provideraccount/add/", self.form())
+        account = ProviderAccount.objects.get()
+
+        text = page(browser, f"provideraccount/{account.id}/change/")
+        browser.post(f"{ADMIN}/provideraccount/{account.id}/change/", self.form(credentials="", priority=2))
+
+        assert "very secret" not in text
+        account.refresh_from_db()
+        assert account.credentials["auth_token"] == "very secret"
+        assert account.priority == 2
+
+    @pytest.mark.parametrize(
+        ("changes", "words"),
+        [
+            ({"credentials": '{"account_sid": "AC1"}'}, "Missing for twilio: auth_token"),
+            ({"credentials": '["AC1"]'}, "Give a JSON object of strings"),
+            ({"credentials": "{"}, "Enter a valid JSON"),
+            ({"channels": "email"}, "twilio does not send email"),
+            ({"provider": "pigeon"}, "Select a valid choice"),
+            ({"base_url": "not a url"}, "Enter a valid URL"),
+        ],
+    )
+    def test_says_what_is_wrong(self, browser, changes, words):
+        response = browser.post(f"{ADMIN}/provideraccount/add/", self.form(**changes))
+
+        assert words in response.content.decode()
+        assert not ProviderAccount.objects.exists()
+
+
+class TestRoutePage:
+    def test_refuses_steps_that_the_engine_cannot_run(self, browser):
+        response = browser.post(f"{ADMIN}/route/add/", {"name": "fax", "steps": '[{"channel": "fax"}]'})
+
+        assert "Step 1: `channel` must be one of" in response.content.decode()
