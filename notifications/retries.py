@@ -21,10 +21,14 @@ def retry_in_seconds(priority: Priority, *, tries: int, retry_after_seconds: flo
 
     The longest possible waits of all tries add up to the priority's `…_retry_seconds`.
     """
-    total = getattr(numbers(), f"{priority.value}_retry_seconds")
+    return max(random.uniform(0, longest_retry_seconds(priority, tries=tries)), retry_after_seconds or 0.0)
+
+
+def longest_retry_seconds(priority: Priority, *, tries: int) -> float:
+    """The most that `retry_in_seconds` waits without being asked to."""
+    total: float = getattr(numbers(), f"{priority.value}_retry_seconds")
     exponent = min(max(tries, 1), numbers().tries) - 1
-    longest = total * 2**exponent / max(2 ** (numbers().tries - 1) - 1, 1)
-    return max(random.uniform(0, longest), retry_after_seconds or 0.0)
+    return total * 2**exponent / max(2 ** (numbers().tries - 1) - 1, 1)
 
 
 def check_in_seconds(priority: Priority, *, checks: int, has_receipts: bool) -> float:

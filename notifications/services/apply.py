@@ -14,6 +14,7 @@ import notifications.sql.lock as locks
 from notifications import retries
 from notifications.lanes import Priority
 from notifications.models import Outcome
+from notifications.numbers import numbers
 from notifications.reasons import Reason
 from notifications.services import evidence
 from notifications.services.evidence import Judgement, Subject
@@ -82,20 +83,26 @@ def _verdict(
 ) -> Verdict:
     """Evidence files an open attempt and takes the entry from its holder, whose answer will be late."""
     state = judgement.state
-    wait = retries.check_in_seconds(Priority(notification.priority), checks=0, has_receipts=True)
-    keeps_waiting = notification.steps[message.step].get("wait_for") != "accepted"
+    is_satisfied = state is State.SENT and notification.steps[message.step].get("wait_for") == "accepted"
     verdict = on_locked(
         message,
         notification,
         state,
         reason=judgement.reason,
-        next_at=notification.now + timedelta(seconds=wait) if state is State.SENT else notification.now,
-        escalate_at=message.escalate_at if state in OPEN and keeps_waiting else None,
+        next_at=notification.now + timedelta(seconds=_wait_seconds(state, message, Priority(notification.priority))),
+        escalate_at=message.escalate_at if state in OPEN and not is_satisfied else None,
     )
     if message.open_attempt is not None:
         verdict.outcome = _outcome_of(message.open_attempt, known)
         verdict.account_id = message.open_account_id
     return verdict
+
+
+def _wait_seconds(state: State, message: LockedMessage, priority: Priority) -> float:
+    """Until the next question, or until the one more try that a phone switched off is given."""
+    if state is State.SENT:
+        return retries.check_in_seconds(priority, checks=0, has_receipts=True)
+    return retries.longest_retry_seconds(priority, tries=max(message.tries, numbers().tries // 2))
 
 
 def _outcome_of(attempt: int, known: list[Evidence]) -> Outcome:

@@ -78,11 +78,9 @@ class Drain:
     def _deliver_wave(self, batch: Batch, wave: Sequence[Planned]) -> None:
         began, began_at = self.runtime.monotonic(), batch.now()
         deadline = outbox.call_seconds(wave[0].row.priority)
-        allowed = begins.begin(
-            [planned.intent for planned in wave],
-            claim=batch.claim,
-            call_seconds=deadline + numbers().margin_seconds,
-        )
+        intents = [planned.intent for planned in wave]
+        call_seconds = deadline + numbers().margin_seconds
+        allowed = insist(lambda: begins.begin(intents, claim=batch.claim, call_seconds=call_seconds), self.runtime)
         calls = [
             Call(planned, planned.request, deadline, start_by=began + numbers().late_start_seconds)
             for planned in wave
