@@ -11,7 +11,7 @@ import phonenumbers
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
-from phonenumbers import NumberParseException, PhoneNumberFormat
+from phonenumbers import NumberParseException, PhoneNumberFormat, ValidationResult
 
 from providers.messages import Channel
 
@@ -30,22 +30,22 @@ class InvalidAddress(ValueError):
 def normalise(channel: Channel, address: str, *, region: str | None = None) -> str:
     """The one spelling of an address: E.164, or an e-mail address with its domain in lower case. Raises InvalidAddress.
 
-    A phone number must be valid, possible is not enough. Nothing is guessed: letters are not read as a keypad's digits, and
-    no extension is cut off.
+    A phone number must be possible: of a length that its country has. Whether it is in use only its provider knows, and
+    numbering plans change. Nothing is guessed: letters are not read as a keypad's digits, and no extension is cut off.
     """
     return _READERS[channel](address, region)
 
 
 def _phone_number(text: str, region: str | None) -> str:
-    accepted = "a valid phone number in international form, e.g. +4915112345678"
+    accepted = "a phone number in international form, e.g. +4915112345678"
     try:
         number = phonenumbers.parse(text, region)
     except NumberParseException as error:
         raise InvalidAddress("not a phone number", accepted) from error
     if number.extension or any(character.isalpha() for character in text):
         raise InvalidAddress("not a phone number", accepted)
-    if not phonenumbers.is_valid_number(number):
-        raise InvalidAddress("no number of this form exists", accepted)
+    if phonenumbers.is_possible_number_with_reason(number) != ValidationResult.IS_POSSIBLE:
+        raise InvalidAddress("no number of this length exists there", accepted)
     return phonenumbers.format_number(number, PhoneNumberFormat.E164)
 
 
@@ -88,7 +88,7 @@ def mask(address: str) -> str:
 
 # A date is no phone number, and neither are digits inside an id. Both halves are bounded, by where they may begin and by
 # their length: an answer may be one word of 1 MiB, and a search from each of its letters would take hours.
-_ADDRESS_LIKE = re.compile(
+ADDRESS_LIKE = re.compile(
     r"(?<![^\s@<>\"',;])[^\s@<>\"',;]+@[^\s@<>\"',;]+"
     r"|(?<![\w.-])(?:%2B|\+)?(?!\d{4}-\d\d-\d\d)\d[\d ()/-]{6,40}\d(?![\w-])"
 )
@@ -100,7 +100,7 @@ def redact(text: str, *secrets: str) -> str:
     for secret in secrets:
         if len(secret) >= _SHORTEST_SECRET:
             text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", "…", text)
-    return _ADDRESS_LIKE.sub("…", text)
+    return ADDRESS_LIKE.sub("…", text)
 
 
 def redact_answer(body: bytes, *secrets: str) -> str:

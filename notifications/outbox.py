@@ -25,19 +25,22 @@ class Batch:
     claim: UUID
     lane: Lane
     rows: list[Claimed]
-    claimed_at: float  # monotonic
+    claimed_at: float  # monotonic, once the claim was in
     monotonic: Callable[[], float]
 
     def now(self) -> datetime:
-        """The database's clock, carried forward from the claim by our own monotonic one."""
+        """The database's clock, carried forward from the claim by our own monotonic one.
+
+        Never ahead of it: what is due at once must be due for the next claim, too.
+        """
         return self.rows[0].now + timedelta(seconds=self.monotonic() - self.claimed_at)
 
 
 def claim(lane: Lane, limit: int, monotonic: Callable[[], float]) -> Batch:
     """Claim up to `limit` due entries of a lane."""
-    token, claimed_at = uuid4(), monotonic()
+    token = uuid4()
     rows = claims.claim(lane, limit, claim=token, lease_seconds=numbers().lease_seconds)
-    return Batch(token, lane, rows, claimed_at, monotonic)
+    return Batch(token, lane, rows, claimed_at=monotonic(), monotonic=monotonic)
 
 
 def due_at(

@@ -11,6 +11,20 @@ routes: Recent[dict[str, list[dict[str, Any]]]] = Recent(lambda: dict(Route.obje
 clients: Recent[dict[str, Client]] = Recent(lambda: {client.name: client for client in Client.objects.all()})
 
 
+def client_named(name: str) -> Client:
+    """A client, made a moment ago or before. Raises KeyError."""
+    if name not in clients.get():
+        clients.forget()
+    return clients.get()[name]
+
+
+def steps_of(route: str) -> list[dict[str, Any]] | None:
+    """The steps of a route, made a moment ago or before; None where there is none."""
+    if route not in routes.get():
+        routes.forget()
+    return routes.get().get(route)
+
+
 def owned_provider_ids(account_id: int, address_hash: str) -> frozenset[str]:
     """The provider's ids of all messages to an address that belong to attempts of ours already."""
     attempts = Attempt.objects.filter(

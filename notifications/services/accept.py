@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -19,9 +20,9 @@ from notifications.lanes import SENDING, Priority
 from notifications.models import Client, Incident, OnUnclear
 from notifications.models.client import INTERNAL
 from notifications.numbers import numbers
-from notifications.services.request import FieldError, NewNotification, Refused, read
+from notifications.services.request import FieldError, NewNotification, Refused, read, time_errors
 from notifications.services.steps import first_messages
-from notifications.sql.accept import IdempotencyConflict, NewRow
+from notifications.sql.accept import IdempotencyConflict, NewRow, Stored
 
 __all__ = ["Accepted", "IdempotencyConflict", "Refused", "accept", "send"]
 
@@ -68,8 +69,10 @@ def send(
 
 def accept(fields: Mapping[str, Any], *, client_name: str, now: datetime) -> Accepted:
     """Accept a client's request, in the caller's transaction if there is one. Raises Refused, IdempotencyConflict."""
-    request = read(fields, now=now)
-    client = selectors.clients.get()[client_name]
+    request = read(fields)
+    client = selectors.client_named(client_name)
+    if errors := [*time_errors(request, now), *_incident_errors(request)]:
+        return _replay_or_refuse(request, client, errors)
     route, steps = _steps(request, client)
     recipient = request.to.model_dump(exclude_none=True)
     content = request.content.model_dump(exclude_none=True)
@@ -113,16 +116,23 @@ def _store(row: NewRow, request: NewNotification) -> Accepted:
     messages = first_messages(row.id, row.steps, row.recipient, lane=lane, new_id=new_id)
     accepted_at = sql.accept(row, messages)
     if accepted_at is None:
-        return _replay(row, request.idempotency_key or "")
+        return _replay(sql.stored(row.client_id, request.idempotency_key or ""), row.fingerprint)
     if request.send_at is None:
         hints.drain_after_commit(lane)
     return Accepted(row.id, accepted_at)
 
 
-def _replay(row: NewRow, key: str) -> Accepted:
+def _replay_or_refuse(request: NewNotification, client: Client, errors: list[FieldError]) -> Accepted:
+    """What is too late for a new request is no fault of one that was accepted before."""
+    if request.idempotency_key is not None:
+        with suppress(IdempotencyConflict):
+            return _replay(sql.stored(client.id, request.idempotency_key), request.fingerprint())
+    raise Refused(errors)
+
+
+def _replay(stored: Stored, fingerprint: str) -> Accepted:
     """The first answer again, for the same request."""
-    stored = sql.stored(row.client_id, key)
-    if stored.fingerprint != row.fingerprint:
+    if stored.fingerprint != fingerprint:
         raise Refused(
             [FieldError("idempotency_key", "was used for another request", "the same request again, or a new key")]
         )
@@ -130,11 +140,12 @@ def _replay(row: NewRow, key: str) -> Accepted:
 
 
 def _steps(request: NewNotification, client: Client) -> tuple[str, list[dict[str, Any]]]:
-    routes = selectors.routes.get()
     name = request.route or client.default_route or _usual_route(request)
-    if name not in routes:
-        raise Refused([FieldError("route", "does not exist", "one of " + ", ".join(sorted(routes)))])
-    return name, routes[name]
+    steps = selectors.steps_of(name)
+    if steps is None:
+        names = ", ".join(sorted(selectors.routes.get()))
+        raise Refused([FieldError("route", "does not exist", f"one of {names}")])
+    return name, steps
 
 
 def _usual_route(request: NewNotification) -> str:
@@ -157,14 +168,17 @@ def _missing_content(
     ]
 
 
-def _incident(request: NewNotification) -> int | None:
+def _incident_errors(request: NewNotification) -> Iterator[FieldError]:
     if request.incident is None:
-        return None
+        return
     incident = Incident.objects.filter(key=request.incident).first()
     if incident is None or incident.ended_at is not None:
         reason = "does not exist" if incident is None else "has ended"
-        raise Refused([FieldError("incident", reason, "the key of an incident that is going on")])
-    return incident.id
+        yield FieldError("incident", reason, "the key of an incident that is going on")
+
+
+def _incident(request: NewNotification) -> int | None:
+    return Incident.objects.values_list("id", flat=True).get(key=request.incident) if request.incident else None
 
 
 def _on_unclear(request: NewNotification) -> str:

@@ -30,6 +30,7 @@ log = structlog.get_logger(__name__)
 
 HANDLED_ALONE_AFTER_STRIKES = 3
 GIVEN_UP_AFTER_STRIKES = 6
+UNWANTED = {"opted_out", "complaint"}  # suppressions that the recipient asked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +151,8 @@ def _must_not_go(row: Claimed, now: datetime) -> Verdict | None:
     if row.expires_at <= now:
         return on_claimed(row, State.EXPIRED, now=now, reason=Reason.TOO_LATE)
     if row.suppressed is not None:
-        return on_claimed(row, State.SUPPRESSED, now=now, reason=Reason.ADDRESS_SUPPRESSED)
+        reason = Reason.OPTED_OUT if row.suppressed in UNWANTED else Reason.ADDRESS_SUPPRESSED
+        return on_claimed(row, State.SUPPRESSED, now=now, reason=reason)
     if row.escalate_at is not None and row.escalate_at <= now:
         return on_claimed(row, State.EXPIRED, now=now, reason=Reason.WINDOW_OVER, escalated=True)
     return None

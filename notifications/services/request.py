@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Self
 
 from django.conf import settings
@@ -74,7 +74,10 @@ def _written_out(value: Any) -> Any:
 def _aware(value: datetime) -> datetime:
     if value.tzinfo is None:
         raise _no("has no time zone", MOMENT)
-    return value
+    try:
+        return value.astimezone(UTC)
+    except OverflowError:
+        raise _no("is out of range", MOMENT) from None
 
 
 def _one_line(value: str) -> str:
@@ -169,18 +172,15 @@ class NewNotification(_Strict):
         return hashlib.sha256(json.dumps(values, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
-def read(fields: Mapping[str, Any], *, now: datetime) -> NewNotification:
-    """Validate a request; a field that is null counts as absent. Raises Refused with every fault of shape, or of time."""
+def read(fields: Mapping[str, Any]) -> NewNotification:
+    """Validate a request by its shape; a field that is null counts as absent. Raises Refused with every fault."""
     errors = [*_unstorable(fields), *_too_large(fields)]
     if errors:
         raise Refused(errors)
     try:
-        request = NewNotification.model_validate({name: value for name, value in fields.items() if value is not None})
+        return NewNotification.model_validate({name: value for name, value in fields.items() if value is not None})
     except ValidationError as error:
         raise Refused([_field_error(item) for item in error.errors(include_url=False)]) from None
-    if errors := list(_time_errors(request, now)):
-        raise Refused(errors)
-    return request
 
 
 def _field_error(item: Mapping[str, Any]) -> FieldError:
@@ -218,7 +218,8 @@ def _accepted(kind: str, context: Mapping[str, Any]) -> str:
             return "see the documentation of send()"
 
 
-def _time_errors(request: NewNotification, now: datetime) -> Iterator[FieldError]:
+def time_errors(request: NewNotification, now: datetime) -> Iterator[FieldError]:
+    """What is wrong with its times now; the same request may have been right when it was sent first."""
     first = request.send_at or now
     if request.send_at is not None and request.send_at < now:
         yield FieldError("send_at", "lies in the past", "a moment from now on, or nothing to send at once")

@@ -17,6 +17,9 @@ from notifications.sql.accept import NewMessage
 from notifications.sql.lock import LockedMessage, LockedNotification
 from notifications.states import ENDED, OPEN, End, State
 
+# Steps that were needless say nothing about the end.
+_NEEDLESS = {Reason.NO_ADDRESS, Reason.DELIVERED_BY_ANOTHER_STEP}
+
 # Ends after which no further step may begin, whatever the route says.
 _FINAL = {State.DELIVERED, State.CANCELLED, State.DEAD_LETTERED}
 
@@ -74,5 +77,5 @@ def end_of(notification: LockedNotification) -> End | None:
         return None
     if State.UNCONFIRMED in states:
         return End.UNCONFIRMED
-    sent = [message for message in notification.messages if message.reason != Reason.NO_ADDRESS]
-    return End((sent or notification.messages)[-1].state.value)
+    tried = [message for message in notification.messages if message.reason not in _NEEDLESS]
+    return End((tried or notification.messages)[-1].state.value)

@@ -30,7 +30,7 @@ CONTRADICTIONS = {
         FROM notification n CROSS JOIN LATERAL (
             SELECT CASE WHEN bool_or(state = 'delivered') THEN 'delivered' WHEN bool_or(state IN {_OPEN}) THEN NULL
                 WHEN bool_or(state = 'unconfirmed') THEN 'unconfirmed'
-                ELSE coalesce((array_agg(state ORDER BY step DESC, part DESC) FILTER (WHERE reason <> 'no_address'))[1],
+                ELSE coalesce((array_agg(state ORDER BY step DESC, part DESC) FILTER (WHERE reason NOT IN ('no_address', 'delivered_by_another_step')))[1],
                     (array_agg(state ORDER BY step DESC, part DESC))[1]) END AS expected
             FROM message WHERE notification_id = n.id
         ) m WHERE {_WINDOW} AND n."end" IS DISTINCT FROM m.expected""",

@@ -24,6 +24,7 @@ ON CONFLICT (message_id) DO NOTHING RETURNING message_id"""
 WITHOUT_END = """
 SELECT n.id FROM notification n
 WHERE n.id > %(after)s AND n.id <= %(until)s AND n."end" IS NULL
+    AND EXISTS (SELECT FROM message WHERE notification_id = n.id)
     AND NOT EXISTS (
         SELECT FROM message m WHERE m.notification_id = n.id AND m.state IN ('queued', 'uncertain', 'sent')
     )"""
@@ -59,7 +60,7 @@ def add_missing_entries(after: UUID, until: UUID) -> list[UUID]:
 
 
 def without_end(after: UUID, until: UUID) -> list[UUID]:
-    """Notifications that have no end, though nothing of them is open."""
+    """Notifications that have no end, though nothing of them is open. One without any message is the audit's to name."""
     return [id for (id,) in execute(WITHOUT_END, {"after": after, "until": until})]
 
 

@@ -19,10 +19,10 @@ BOTH = {"sms": "+4915112345678", "email": "ana@example.org"}
 ONLY_SMS, ONLY_EMAIL = {"sms": BOTH["sms"]}, {"email": BOTH["email"]}
 
 
-def become(steps: list[dict[str, Any]], recipient: dict[str, str], after: int = -1) -> list[NewMessage]:
+def become(steps: list[dict[str, Any]], recipient: dict[str, str], **after: int) -> list[NewMessage]:
     numbers = count(1)
     return first_messages(
-        UUID(int=9), steps, recipient, lane=Lane.HIGH, new_id=lambda: UUID(int=next(numbers)), after=after
+        UUID(int=9), steps, recipient, lane=Lane.HIGH, new_id=lambda: UUID(int=next(numbers)), **after
     )
 
 
@@ -66,7 +66,7 @@ class TestFirstMessages:
         ],
     )
     def test_end_with_the_first_that_can_be_sent(self, steps, recipient, after, expected):
-        assert in_short(become(steps, recipient, after)) == expected
+        assert in_short(become(steps, recipient, after=after)) == expected
 
     def test_without_an_address_are_ended_with_the_reason_and_hold_none(self):
         nowhere, _ = become([SMS, EMAIL], ONLY_EMAIL)

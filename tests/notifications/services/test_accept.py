@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import wait
 from datetime import timedelta
+from datetime import timezone as tz
 from uuid import UUID
 
 import pytest
@@ -209,6 +210,36 @@ class TestIdempotency:
 
         assert not send(TO, SMS, idempotency_key="k").replayed
 
+    @pytest.mark.parametrize("field", ["send_at", "expires_at"])
+    def test_the_first_answer_comes_again_when_its_times_have_passed(self, field):
+        now = timezone.now()
+        fields = {"to": TO, "content": SMS, "idempotency_key": "k", field: now + timedelta(hours=1)}
+        first = accept(fields, client_name="internal", now=now)
+
+        again = accept(fields, client_name="internal", now=now + timedelta(days=1))
+
+        assert (again.id, again.replayed) == (first.id, True)
+
+    def test_the_first_answer_comes_again_when_its_incident_has_ended(self):
+        incident = factories.incident("outage")
+        first = send(TO, SMS, idempotency_key="k", incident="outage")
+        incident.ended_at = timezone.now()
+        incident.save()
+
+        assert send(TO, SMS, idempotency_key="k", incident="outage").id == first.id
+
+    def test_a_new_request_is_refused_when_its_times_have_passed(self):
+        with pytest.raises(Refused) as refusal:
+            send(TO, SMS, idempotency_key="k", send_at=timezone.now() - timedelta(seconds=1))
+
+        assert [error.field for error in refusal.value.errors] == ["send_at"]
+
+    def test_one_moment_is_the_same_request_in_every_time_zone(self):
+        moment = timezone.now() + timedelta(hours=1)
+        send(TO, SMS, idempotency_key="k", send_at=moment)
+
+        assert send(TO, SMS, idempotency_key="k", send_at=moment.astimezone(tz(timedelta(hours=9)))).replayed
+
     def test_a_rolled_back_request_does_not_burn_its_key(self):
         with rolled_back():
             send(TO, SMS, idempotency_key="k")
@@ -224,6 +255,16 @@ class TestIdempotency:
         assert [answer.replayed for answer in answers] == [False, False]
         assert len({answer.id for answer in answers}) == 2
 
+    def test_a_replay_answers_for_its_own_client(self):
+        factories.client("shop")
+        theirs = {"to": TO, "content": {"sms": {"text": "Other words"}}, "idempotency_key": "k"}
+        send(TO, SMS, idempotency_key="k")
+        first = accept(theirs, client_name="shop", now=timezone.now())
+
+        again = accept(theirs, client_name="shop", now=timezone.now())
+
+        assert (again.id, again.replayed) == (first.id, True)
+
     def test_requests_without_a_key_are_never_the_same(self):
         assert send(TO, SMS).id != send(TO, SMS).id
 
@@ -234,6 +275,12 @@ class TestIdempotency:
         assert len({answer.accepted_at for answer in answers}) == 1
         assert sum(not answer.replayed for answer in answers) == 1
         assert row_counts() == (1, 1, 1)
+
+    def test_twice_in_one_transaction_is_once(self):
+        with transaction.atomic():
+            first, again = send(TO, SMS, idempotency_key="k"), send(TO, SMS, idempotency_key="k")
+
+        assert (again.id, again.replayed, row_counts()) == (first.id, True, (1, 1, 1))
 
     def test_a_second_request_waits_for_the_first_to_commit(self, aside):
         with transaction.atomic():

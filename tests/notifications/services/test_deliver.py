@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import time
 from datetime import timedelta
 
 import pytest
@@ -22,6 +23,7 @@ from notifications.models import (
 )
 from notifications.services.cancel import cancel
 from notifications.services.replay import replay
+from notifications.sql.claim import CLAIM
 from notifications.states import End, State
 from providers.registry import PROVIDERS
 from providers.sandbox import Refusal
@@ -187,17 +189,19 @@ class TestRefusedForGood:
         assert told(message) == (State.FAILED, "content_rejected")
         assert not Suppression.objects.exists()
 
-    def test_an_unknown_refusal_goes_to_another_account_once(self, world):
+    @pytest.mark.parametrize("code", [77777, 21612], ids=["unknown", "no route"])
+    def test_another_account_may_try_once_where_the_refusal_may_be_this_vendors_own(self, world, code):
         world.account("twilio-spare")
+        factories.account("third", priority=30, base_url=world.sandbox.base_url("twilio"))
         for slug in ("twilio", "twilio-spare"):
-            world.sandbox.set_faults(slug, refuse=Refusal(400, 77777))
+            world.sandbox.set_faults(slug, refuse=Refusal(400, code))
         message = sms()
 
         world.drain(Lane.NORMAL)
 
         assert attempts(message) == [(1, "twilio", "refused"), (2, "twilio-spare", "refused")]
         assert told(message) == (State.FAILED, "route_rejected")
-        assert message.tries == 1
+        assert (message.tries, message.rerouted) == (1, True)
 
 
 class TestNotSent:
@@ -211,6 +215,20 @@ class TestNotSent:
         assert told(message) == (State.SENT, "")
         ((slug, taken),) = world.sandbox.messages()
         assert (slug, taken.attempt) == ("twilio-spare", f"{message.id.hex}-2")
+
+    def test_goes_there_in_the_same_drain_however_long_its_claims_take(self, world, unreachable):
+        world.account("twilio-spare")
+        message = sms()
+
+        def slowly(execute, statement, *rest):
+            if statement == CLAIM:
+                time.sleep(0.03)
+            return execute(statement, *rest)
+
+        with connection.execute_wrapper(slowly):
+            world.drain(Lane.NORMAL)
+
+        assert told(message) == (State.SENT, "")
 
     def test_waits_when_there_is_no_other_account(self, world, unreachable):
         message = sms()
@@ -661,18 +679,21 @@ class TestDatabaseAway:
         connection.close()
         assert told(message)[0] == State.QUEUED
 
-    def test_nothing_is_sent_whose_intent_is_not_on_file(self, world, outage):
+    def test_nothing_is_sent_before_its_intent_is_on_file(self, world, outage):
+        accounts.usable()  # read already
         message = sms()
         batch = world.claim(Lane.NORMAL)
+        sent_meanwhile = []
+
+        def pause(seconds):
+            sent_meanwhile.append(world.requests("twilio"))
+            outage.end()
 
         outage.begin()
-        with pytest.raises(OperationalError):
-            world.deliver(batch)
-        outage.end()
+        world.deliver(batch, sleep=pause)
 
-        connection.close()
-        assert world.requests("twilio") == 0
-        assert told(message)[0] == State.QUEUED
+        assert sent_meanwhile == [0]
+        assert (told(message)[0], world.requests("twilio")) == (State.SENT, 1)
 
     def test_stops_insisting_when_told_to_and_leaves_an_open_attempt_to_be_looked_up(self, world, outage):
         message = sms()

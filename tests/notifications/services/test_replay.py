@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from celery import shared_task
+from django.db import OperationalError
 from django.utils import timezone
 
 from notifications.lanes import Lane
@@ -175,3 +176,14 @@ class TestTask:
         discard(letter().id, by="ana")
 
         assert letter().resolution == "discarded"
+
+
+@shared_task(name="tests.has_no_database", base=Hint)
+def has_no_database():
+    raise OperationalError
+
+
+def test_a_task_that_only_lost_its_database_leaves_none():
+    assert has_no_database.apply().failed()
+
+    assert not DeadLetter.objects.exists()
