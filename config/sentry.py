@@ -8,7 +8,11 @@ import sentry_sdk
 from sentry_sdk.integrations.celery import CeleryIntegration
 from sentry_sdk.integrations.django import DjangoIntegration
 
-from notifications.addresses import redact
+from notifications.redaction import redactor
+
+# Digits alone may look like a phone number, and Sentry needs these as they are.
+_IDS = frozenset({"event_id", "trace_id", "span_id", "parent_span_id", "timestamp", "start_timestamp", "release"})
+_TEMPLATE_VALUES = "context."  # all that a page was rendered from, which is more than it shows
 
 
 def start(dsn: str, **options: Any) -> None:
@@ -19,23 +23,14 @@ def start(dsn: str, **options: Any) -> None:
         include_local_variables=False,
         max_request_body_size="never",
         before_send=scrub,
+        before_send_transaction=scrub,
         **options,
     )
 
 
 def scrub(event: Any, hint: Any) -> Any:
-    """An event without anything that looks like an address: exceptions quote what they stumbled over."""
-    for part in ("exception", "logentry", "message", "breadcrumbs", "extra", "request"):
-        if part in event:
-            event[part] = _scrubbed(event[part])
-    return event
-
-
-def _scrubbed(value: Any) -> Any:
-    if isinstance(value, str):
-        return redact(value)
-    if isinstance(value, dict):
-        return {key: _scrubbed(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_scrubbed(item) for item in value]
-    return value
+    """An event or a transaction without addresses and secrets, whichever part of it quotes one."""
+    for span in event.get("spans") or ():
+        data = span.get("data") or {}
+        span["data"] = {name: value for name, value in data.items() if not name.startswith(_TEMPLATE_VALUES)}
+    return redactor.value(event, but=_IDS)

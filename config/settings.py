@@ -3,22 +3,26 @@
 from pathlib import Path
 
 from config import sentry
-from config.env import env, numbers
+from config.env import Environment
 from config.logs import logging_settings
 from notifications.lanes import Lane
+from notifications.numbers import BODY_BYTES
+from notifications.redaction import passwords_in, redactor
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
+env = Environment()
+
 DEBUG = env.bool("DEBUG", default=False)
-SECRET_KEY = env.str("SECRET_KEY")
-ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1"])
+SECRET_KEY = env.required("SECRET_KEY")
+ALLOWED_HOSTS = env.words("ALLOWED_HOSTS", default=["localhost", "127.0.0.1"])
 PUBLIC_URL = env.str("PUBLIC_URL", default="http://localhost:8000").rstrip("/")  # what providers call back
 CSRF_TRUSTED_ORIGINS = [PUBLIC_URL]
 
-CREDENTIAL_KEYS: list[str] = env.list("CREDENTIAL_KEYS")  # Fernet keys, newest first
-ADDRESS_KEY = env.str("ADDRESS_KEY").encode()  # hashes addresses for suppression and search
+CREDENTIAL_KEYS = env.words("CREDENTIAL_KEYS")  # Fernet keys, newest first
+ADDRESS_KEY = env.required("ADDRESS_KEY").encode()  # hashes addresses for suppression and search
 DEFAULT_REGION = env.str("DEFAULT_REGION", default="") or None  # reads national phone numbers; unset refuses them
-LANDFALL = numbers()
+LANDFALL = env.numbers()
 
 INSTALLED_APPS = [
     "django.contrib.admin",
@@ -29,10 +33,13 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "django.contrib.postgres",
     "django_celery_beat",
+    "ninja",  # its docs page, from our own files
     "notifications",
     "config",
 ]
 MIDDLEWARE = [
+    "notifications.api.middleware.request_ids",
+    "notifications.api.middleware.problems",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -60,7 +67,7 @@ TEMPLATES = [
 STATIC_URL = "static/"
 WHITENOISE_USE_FINDERS = True  # the admin's files, without a collect step
 
-DATABASES = {"default": env.dj_db_url("DATABASE_URL", conn_max_age=600, conn_health_checks=True)}
+DATABASES = {"default": env.database("DATABASE_URL", conn_max_age=600, conn_health_checks=True)}
 DATABASES["default"].setdefault("OPTIONS", {}).update(
     connect_timeout=3,
     keepalives_idle=10,
@@ -69,13 +76,14 @@ DATABASES["default"].setdefault("OPTIONS", {}).update(
     options="-c statement_timeout=30s -c lock_timeout=10s -c idle_in_transaction_session_timeout=30s",
 )
 DISABLE_SERVER_SIDE_CURSORS = True
+DATA_UPLOAD_MAX_MEMORY_SIZE = BODY_BYTES
 USE_TZ = True
 TIME_ZONE = "UTC"
 FORMAT_MODULE_PATH = ["config.formats"]
 
 # A Celery message is only a hint that there may be work: losing every one of them costs seconds, never a notification.
 # Each value that is not Celery's default was chosen against a measured fault; docs/celery.md names it.
-CELERY_BROKER_URL = env.str("CELERY_BROKER_URL")
+CELERY_BROKER_URL = env.broker("CELERY_BROKER_URL")
 _QUICKLY = {"max_retries": 1, "interval_start": 0, "interval_step": 0.1, "interval_max": 0.2}
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     "socket_timeout": 0.5,  # workers wait longer: config/celery.py
@@ -115,7 +123,14 @@ CELERY_TIMEZONE = "UTC"
 CELERY_BEAT_SCHEDULER = "django_celery_beat.schedulers:DatabaseScheduler"
 CELERY_BEAT_MAX_LOOP_INTERVAL = 1
 
-LOGGING = logging_settings(env.str("LOG_LEVEL", default="INFO"), as_json=env.bool("LOG_JSON", default=False))
+redactor.learn(
+    [SECRET_KEY, ADDRESS_KEY.decode(), *CREDENTIAL_KEYS]
+    + [DATABASES["default"].get("PASSWORD") or "", *passwords_in(CELERY_BROKER_URL)]
+    + [login.partition(":")[2] for login in env.words("FLOWER_BASIC_AUTH", default=[])]
+)
+LOGGING = logging_settings(env.level("LOG_LEVEL"), as_json=env.bool("LOG_JSON", default=False))
+SENTRY_DSN = env.dsn("SENTRY_DSN")
 
-if SENTRY_DSN := env.str("SENTRY_DSN", default=""):
+env.seal()  # here a process ends that lacks a variable, and names them all
+if SENTRY_DSN:
     sentry.start(SENTRY_DSN)

@@ -11,6 +11,7 @@ from django.conf import settings
 from notifications.models import ProviderAccount
 from notifications.numbers import numbers
 from notifications.recent import Recent
+from notifications.redaction import redactor
 from notifications.sql import accounts as sql
 from providers.base import Provider
 from providers.messages import Ability, Account
@@ -90,7 +91,9 @@ class Accounts:
 
 
 def _read() -> dict[int, ConnectedAccount]:
-    rows = ProviderAccount.objects.order_by("id")
+    rows = list(ProviderAccount.objects.order_by("id"))
+    for row in rows:
+        redactor.learn_credentials(row.credentials)  # before anything can log them
     return {row.id: connected(row) for row in rows if row.provider in PROVIDERS}
 
 

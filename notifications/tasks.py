@@ -8,15 +8,16 @@ from functools import cache
 from typing import Any
 
 from celery import Task, shared_task
-from celery.signals import worker_ready, worker_shutting_down
+from celery.signals import beat_init, worker_ready, worker_shutting_down
 from django.db import InterfaceError, OperationalError, close_old_connections, connection
 from django.utils import timezone
 
-from notifications import stopping
+from notifications import checks, stopping
 from notifications.accounts import accounts
 from notifications.hints import hints
 from notifications.lanes import Lane
 from notifications.numbers import numbers
+from notifications.redaction import redactor
 from notifications.runtime import Runtime
 from notifications.services import apply as applying
 from notifications.services import reconcile as reconciling
@@ -37,6 +38,13 @@ class Hint(Task):  # type: ignore[type-arg]
 
     def before_start(self, task_id: str, args: Any, kwargs: Any) -> None:
         close_old_connections()
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return self.run(*args, **kwargs)
+        except Exception as error:
+            redactor.error(error)  # Celery repeats it to all who listen, Flower among them
+            raise
 
     def on_failure(self, exc: BaseException, task_id: str, args: Any, kwargs: Any, einfo: Any) -> None:
         if not isinstance(exc, self.autoretry_for):
@@ -89,6 +97,13 @@ def heartbeat(**_newer_arguments: Any) -> None:
 def begin_nothing_more(**_: Any) -> None:
     """SIGTERM: calls in flight finish, nothing more begins."""
     stopping.stop()
+
+
+@beat_init.connect
+@worker_ready.connect
+def say_what_is_misconfigured(**_: Any) -> None:
+    """Workers and beat show nobody what Django's checks find."""
+    checks.say_at_start()
 
 
 @worker_ready.connect

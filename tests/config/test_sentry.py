@@ -23,7 +23,7 @@ class Kept(Transport):
 @pytest.fixture
 def kept():
     transport = Kept()
-    sentry.start("https://key@sentry.example/1", transport=transport)
+    sentry.start("https://key@sentry.example/1", transport=transport, traces_sample_rate=1.0)
     yield transport
     sentry_sdk.init()
 
@@ -40,3 +40,16 @@ class TestWhatSentryHears:
         assert b"LookupError" in sent
         assert b"15112345678" not in sent
         assert b"ana@example.org" not in sent
+
+    def test_times_requests_without_their_addresses_and_what_pages_are_made_from(self, kept):
+        with (
+            sentry_sdk.start_transaction(name="GET /?q=%2B4915112345678"),
+            sentry_sdk.start_span(op="http.client", name="GET https://api.example/?To=%2B4915112345678") as span,
+        ):
+            span.set_data("context.notification", "Your code is 4711")
+            span.set_data("http.query", "To=%2B4915112345678")
+
+        (sent,) = kept.sent
+        assert b"http.query" in sent
+        assert b"15112345678" not in sent
+        assert b"4711" not in sent

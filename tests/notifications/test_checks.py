@@ -6,13 +6,14 @@ from io import StringIO
 from typing import Any
 
 import pytest
+from celery.signals import beat_init
 from django.core.checks import Tags, run_checks
 from django.core.management import call_command
 from django.core.management.base import SystemCheckError
 from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 
-from notifications import checks
+from notifications import checks, tasks
 from tests import factories
 
 
@@ -91,6 +92,14 @@ class TestStart:
 
         said = [(record.levelname, record.msg["id"]) for record in caplog.records]
         assert sorted(said) == [("ERROR", "landfall.E011"), ("WARNING", "landfall.W021")]
+
+    def test_is_when_beat_starts(self, numbers_are, caplog):
+        assert tasks.say_what_is_misconfigured
+        numbers_are(lease_seconds=5)
+
+        beat_init.send(sender=None)
+
+        assert [record.msg["id"] for record in caplog.records] == ["landfall.E011"]
 
     def test_leaves_out_what_was_silenced(self, numbers_are, settings, caplog):
         numbers_are(lease_seconds=5)
