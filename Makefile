@@ -3,19 +3,42 @@
 PYTHON ?= python3
 UV := uv==0.13.9
 INSTALLED := .venv/.installed
+CHROMIUM := /usr/bin/chromium
 WITH_SERVERS := .venv/bin/python -m config.launcher --
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lock clean
+.PHONY: help demo run test test-browser browser screenshots check lock clean
 
 help:  ## List the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(INSTALLED)  ## Start everything, send notifications and show what became of them
 	@$(WITH_SERVERS) .venv/bin/python manage.py demo $(ARGS)
 
+run: $(INSTALLED)  ## Start everything in the Procfile, with restarts, until Ctrl-C
+	@$(WITH_SERVERS) .venv/bin/python manage.py run $(ARGS)
+
 test: $(INSTALLED)  ## Run the tests; ARGS="-k retry" passes arguments to pytest
 	@$(WITH_SERVERS) .venv/bin/python -m pytest $(ARGS)
+
+test-browser: $(INSTALLED) browser  ## Click through the admin, the API's page and Flower in a real browser
+	@$(WITH_SERVERS) .venv/bin/python -m pytest tests/browser $(ARGS)
+
+screenshots:  ## Take the pictures in docs/images again
+	@$(MAKE) --no-print-directory test-browser ARGS="--screenshots=docs/images $(ARGS)"
+
+browser:
+	@missing=; \
+	test -x $(CHROMIUM) || missing='chromium'; \
+	/sbin/ldconfig -p | grep -q 'libatomic\.so\.1' || missing="$$missing libatomic1"; \
+	test -z "$$missing" && exit; \
+	if [ "$$(id -u)" != 0 ]; then \
+		echo "The browser tests need Debian's Chromium; run: sudo apt-get update && sudo apt-get install --yes" $$missing >&2; \
+		exit 1; \
+	fi; \
+	echo "Installing" $$missing '…'; \
+	export DEBIAN_FRONTEND=noninteractive; \
+	apt-get update -qq && apt-get install -qq --yes --no-install-recommends $$missing >/dev/null
 
 check: $(INSTALLED)  ## Lint, format, types, import rules and missing migrations
 	.venv/bin/ruff check .

@@ -1,6 +1,6 @@
 """The processes of a small house on one machine, for the demo and the tests: few, and watched by who starts them.
 
-Production starts those of the Procfile.
+`make run` and production start those of the Procfile.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import IO, Self
 
 from config.launcher import start_process, stop_process
 
@@ -25,7 +25,7 @@ OTHER = ("normal", "bulk", "upkeep")
 def web(port: int) -> list[str]:
     """The web process: admin and webhooks."""
     options = ["--bind", f"127.0.0.1:{port}", "--worker-class", "gthread", "--workers", "1", "--threads", "8"]
-    return [sys.executable, "-m", "gunicorn", "config.wsgi", *options, "--log-level", "warning"]
+    return [sys.executable, "-m", "gunicorn", "config.wsgi", *options, "--no-control-socket", "--log-level", "warning"]
 
 
 def worker(name: str, lanes: Sequence[str], *, concurrency: int = 2) -> list[str]:
@@ -39,6 +39,12 @@ def beat() -> list[str]:
     return _celery("beat")
 
 
+def flower(port: int) -> list[str]:
+    """The window on workers and tasks, on loopback."""
+    options = ["--conf=config/flower.py", "--address=127.0.0.1", f"--port={port}", "--logging=none"]
+    return [*_celery("flower"), *options]
+
+
 def manage(*arguments: str) -> list[str]:
     """A management command."""
     return [sys.executable, str(ROOT / "manage.py"), *arguments]
@@ -46,6 +52,15 @@ def manage(*arguments: str) -> list[str]:
 
 def _celery(command: str) -> list[str]:
     return [sys.executable, "-m", "celery", "-A", "config", command]
+
+
+def start_part(
+    command: Sequence[str], environment: Mapping[str, str], output: int | IO[bytes]
+) -> subprocess.Popen[bytes]:
+    """Start one process of a house: in the project's folder, with no input, errors among its output."""
+    return start_process(
+        command, env=environment, stdout=output, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, cwd=ROOT
+    )
 
 
 def free_port() -> int:
@@ -66,9 +81,7 @@ class Processes:
     def start(self, name: str, command: Sequence[str]) -> subprocess.Popen[bytes]:
         """Start a process; its output goes to `<name>.log`."""
         with (self.logs / f"{name}.log").open("ab") as log:
-            process = start_process(
-                command, env=self.environment, stdout=log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, cwd=ROOT
-            )
+            process = start_part(command, self.environment, log)
         self._running[name] = process
         return process
 

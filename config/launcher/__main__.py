@@ -16,6 +16,7 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
+from config.launcher import BROUGHT
 from config.launcher.binaries import ServerNotInstalled
 from config.launcher.postgres import Postgres
 from config.launcher.processes import adopt_orphans, kill_children, start_process
@@ -49,6 +50,7 @@ def complete(environment: Mapping[str, str], servers: ExitStack) -> dict[str, st
         completed.setdefault("REDIS_URL", completed["CELERY_BROKER_URL"])
     if "DATABASE_URL" not in environment:
         completed["DATABASE_URL"] = servers.enter_context(Postgres()).url
+    completed[BROUGHT] = " ".join(sorted(completed.keys() - environment.keys()))
     return completed
 
 
@@ -62,12 +64,17 @@ def fresh_secrets() -> dict[str, str]:
 
 def run(command: Sequence[str], environment: Mapping[str, str]) -> int:
     """Run a command in our own process group, so that it can read from the terminal. Returns what a shell would."""
+    early: list[int] = []  # signals that come while it starts
+    for forwarded in FORWARDED:
+        signal.signal(forwarded, lambda number, _frame: early.append(number))
     try:
         process = start_process(command, env=environment, process_group=None)
     except OSError as error:
         print(f"{command[0]}: {error.strerror}", file=sys.stderr)
         return COMMAND_NOT_FOUND
     _forward_signals(process)
+    for number in early:
+        process.send_signal(number)
     code = _wait(process)
     return code if code >= 0 else 128 - code
 

@@ -6,7 +6,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import psycopg
@@ -19,6 +18,7 @@ from redis.retry import Retry
 from config.launcher import Postgres, Valkey, start_process, stop_process
 from config.launcher.__main__ import complete
 from config.launcher.binaries import ServerNotInstalled, find_postgres, find_valkey
+from tests.family import Process, descendants, is_alive
 
 URLS = {"DATABASE_URL": "postgresql://elsewhere/database", "CELERY_BROKER_URL": "redis://elsewhere/0"}
 READY_THEN_WAIT = (sys.executable, "-c", "import time; print('ready', flush=True); time.sleep(600)")
@@ -48,37 +48,6 @@ def running_launcher(*command: str, **variables: str) -> Iterator[subprocess.Pop
     finally:
         stop_process(launcher, grace_seconds=10)
         launcher.communicate()
-
-
-@dataclass(frozen=True)
-class Process:
-    id: int
-    parent: int
-    name: str
-
-
-def living_processes() -> list[Process]:
-    found = []
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            before, _, after = stat.read_text().rpartition(")")
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-        state, parent = after.split()[:2]
-        if state != "Z":
-            found.append(Process(int(stat.parent.name), int(parent), before.partition("(")[2]))
-    return found
-
-
-def is_alive(process_id: int) -> bool:
-    return process_id in {process.id for process in living_processes()}
-
-
-def descendants(ancestor: int) -> set[Process]:
-    living, family = living_processes(), {ancestor}
-    while more := {process.id for process in living if process.parent in family} - family:
-        family |= more
-    return {process for process in living if process.id in family - {ancestor}}
 
 
 def temporary_folders(processes: set[Process]) -> set[Path]:

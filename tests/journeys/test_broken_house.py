@@ -10,7 +10,7 @@ from notifications import send
 from notifications.models import Attempt, Message
 from notifications.services.audit import audit
 from notifications.states import State
-from tests.journeys.conftest import House
+from tests.houses import House
 from tests.waiting import wait_until
 
 
@@ -65,14 +65,17 @@ class TestWorkerKilledInTheMiddle:
     def test_loses_nothing_and_sends_nothing_twice(self, house: House) -> None:
         house.sandbox.set_faults("twilio-main", latency_seconds=0.05)
         send_sms(500)
-        wait_until(lambda: house.sandbox.counts().taken >= 100, seconds=30, what="100 taken")
+        begun = Message.objects.filter(state=State.QUEUED, entry__began_at__isnull=False)
+        wait_until(
+            lambda: house.sandbox.counts().taken >= 100 and begun.count() > 20, seconds=30, what="in the middle of it"
+        )
 
         house.processes.kill("other")
-        in_flight = Message.objects.filter(state=State.QUEUED, entry__began_at__isnull=False).count()
+        in_flight = begun.count()
+        assert in_flight > 0
         house.start_worker("other")
 
         house.wait_until_delivered(500, seconds=90)
         house.sandbox.set_faults("twilio-main", latency_seconds=0.0)
-        assert in_flight > 0
         assert Attempt.objects.filter(outcome="unclear").count() <= in_flight
         assert_each_arrived_once(house, 500)
