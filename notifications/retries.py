@@ -28,7 +28,7 @@ def longest_retry_seconds(priority: Priority, *, tries: int) -> float:
     """The most that `retry_in_seconds` waits without being asked to."""
     total: float = getattr(numbers(), f"{priority.value}_retry_seconds")
     exponent = min(max(tries, 1), numbers().tries) - 1
-    return total * 2**exponent / max(2 ** (numbers().tries - 1) - 1, 1)
+    return total * 2.0**exponent / max(2.0 ** (numbers().tries - 1) - 1, 1)
 
 
 def check_in_seconds(priority: Priority, *, checks: int, has_receipts: bool) -> float:

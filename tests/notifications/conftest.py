@@ -11,6 +11,7 @@ from typing import Any
 import psycopg
 import pytest
 from celery import current_app
+from django.core.management.commands import flush
 from django.db import connection
 from django.db.backends.postgresql.operations import DatabaseOperations
 from psycopg import sql
@@ -44,15 +45,19 @@ PACE = Pace(
 )
 
 
+KEPT = {"django_content_type", "auth_permission"}  # made anew after each flush otherwise, by a signal
+
+
 @pytest.fixture(scope="session", autouse=True)
 def emptied_by_deletion() -> Iterator[None]:
-    """Tables hold a few rows after a test: deleting them is 0.07 s faster than truncating all tables."""
+    """Tables hold a few rows after a test: deleting those is 0.1 s faster than truncating all tables."""
 
     def delete(self: DatabaseOperations, style: Any, tables: Sequence[str], **_: Any) -> list[str]:
-        return [f"DELETE FROM {self.quote_name(table)}" for table in tables]
+        return [f"DELETE FROM {self.quote_name(table)}" for table in tables if table not in KEPT]
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(DatabaseOperations, "sql_flush", delete)
+        patch.setattr(flush, "emit_post_migrate_signal", lambda *_, **__: None)
         yield
 
 

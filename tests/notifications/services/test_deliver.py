@@ -15,6 +15,7 @@ from notifications.lanes import Lane
 from notifications.models import (
     Attempt,
     DeadLetter,
+    Incident,
     Message,
     Notification,
     OutboxEntry,
@@ -34,7 +35,6 @@ from tests.factories import CONTENT, MAILBOX, NUMBER, SECOND, make_due, run_out
 from tests.notifications.racing import counted
 from tests.notifications.stories import attempts, email, end_of, fallback_of, sms, sms_then_email, told
 
-SMS = {"sms": CONTENT["sms"]}
 INVALID = "+4915112345604"
 BUSY_TWICE = "+4915112345605"
 OPTED_OUT = "+4915112345608"
@@ -448,7 +448,7 @@ class TestBetweenClaimAndBegin:
                 "too_late",
             ),
             (
-                lambda message: message.notification.incident.__class__.objects.update(ended_at=timezone.now()),
+                lambda message: Incident.objects.update(ended_at=timezone.now()),
                 State.CANCELLED,
                 "incident_over",
             ),

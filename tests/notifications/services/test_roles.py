@@ -9,7 +9,6 @@ from notifications.lanes import Lane
 from notifications.models import Attempt, Message, ProviderAccount, Suppression
 from notifications.services.audit import audit
 from notifications.states import End, State
-from providers.messages import Ability
 from providers.registry import PROVIDERS
 from providers.twilio import Twilio
 from tests import factories

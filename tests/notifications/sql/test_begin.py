@@ -66,7 +66,7 @@ class TestBegin:
     @pytest.mark.parametrize(
         "stop",
         [
-            lambda message: message.notification.__class__.objects.update(stopped_at=timezone.now()),
+            lambda message: Notification.objects.update(stopped_at=timezone.now()),
             lambda message: Notification.objects.update(expires_at=timezone.now() - SECOND),
             lambda message: Incident.objects.update(ended_at=timezone.now()),
             factories.suppression,
