@@ -63,7 +63,7 @@ class TestBrokerThatForgets:
 
 class TestWorkerKilledInTheMiddle:
     def test_loses_nothing_and_sends_nothing_twice(self, house: House) -> None:
-        house.sandbox.set_faults("twilio-main", latency_seconds=0.05)
+        house.sandbox.set_faults("twilio-main", latency_seconds=0.2)
         send_sms(500)
         begun = Message.objects.filter(state=State.QUEUED, entry__began_at__isnull=False)
         wait_until(
