@@ -46,40 +46,42 @@ def logging_settings(level: str, *, as_json: bool) -> dict[str, Any]:
         logger_factory=structlog.stdlib.LoggerFactory(),
         cache_logger_on_first_use=True,
     )
-    renderer: Any = (
-        structlog.processors.JSONRenderer()
-        if as_json
-        else structlog.dev.ConsoleRenderer(
-            colors=False, pad_event_to=0, exception_formatter=structlog.dev.plain_traceback
-        )
-    )
-    processors = [
-        structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-        structlog.processors.format_exc_info,  # a traceback that shows values would show addresses
-        redact,
-        renderer,
-    ]
-    through_root: dict[str, Any] = {"handlers": [], "propagate": True}
     return {
         "version": 1,
         "disable_existing_loggers": False,
-        "formatters": {
-            "event": {
-                "()": structlog.stdlib.ProcessorFormatter,
-                "foreign_pre_chain": _SHARED,
-                "processors": processors,
-            }
-        },
+        "formatters": {"event": _formatter(as_json=as_json)},
         "handlers": {"console": {"()": Console, "formatter": "event"}},
         "root": {"handlers": ["console"], "level": level},
-        "loggers": {
-            "django": {**through_root, "level": level},  # it has handlers of its own, and so has gunicorn
-            "django.server": through_root,
-            "gunicorn.error": through_root,
-            "gunicorn.access": through_root,
-            "django.db.backends": {"level": "INFO"},  # its DEBUG lines are statements with their values
-            "django.template": {"level": "INFO"},  # and these quote what a page is rendered from
-            "celery.utils.functional": {"level": "INFO"},  # and these are source code
-            **{name: {"level": level if level == "DEBUG" else "WARNING"} for name in _CHATTY},
-        },
+        "loggers": _loggers(level),
+    }
+
+
+def _formatter(*, as_json: bool) -> dict[str, Any]:
+    plain = structlog.dev.ConsoleRenderer(
+        colors=False, pad_event_to=0, exception_formatter=structlog.dev.plain_traceback
+    )
+    return {
+        "()": structlog.stdlib.ProcessorFormatter,
+        "foreign_pre_chain": _SHARED,
+        "processors": [
+            structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+            structlog.processors.format_exc_info,  # a traceback that shows values would show addresses
+            redact,
+            structlog.processors.JSONRenderer() if as_json else plain,
+        ],
+    }
+
+
+def _loggers(level: str) -> dict[str, Any]:
+    """Those with handlers of their own go through ours; those that quote values or talk too much are held back."""
+    through_root: dict[str, Any] = {"handlers": [], "propagate": True}
+    return {
+        "django": {**through_root, "level": level},
+        "django.server": through_root,
+        "gunicorn.error": through_root,
+        "gunicorn.access": through_root,
+        "django.db.backends": {"level": "INFO"},  # its DEBUG lines are statements with their values
+        "django.template": {"level": "INFO"},  # and these quote what a page is rendered from
+        "celery.utils.functional": {"level": "INFO"},  # and these are source code
+        **{name: {"level": level if level == "DEBUG" else "WARNING"} for name in _CHATTY},
     }

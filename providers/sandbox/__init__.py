@@ -5,5 +5,18 @@ from providers.sandbox.book import Message
 from providers.sandbox.counts import AccountCounts, Counts, Duplicate
 from providers.sandbox.faults import Faults, Refusal
 from providers.sandbox.sandbox import Sandbox
+from providers.sandbox.starters import STARTERS, Starter
 
-__all__ = ["AccountCounts", "Counts", "Duplicate", "Faults", "Message", "Pace", "Refusal", "Sandbox", "SandboxAccount"]
+__all__ = [
+    "STARTERS",
+    "AccountCounts",
+    "Counts",
+    "Duplicate",
+    "Faults",
+    "Message",
+    "Pace",
+    "Refusal",
+    "Sandbox",
+    "SandboxAccount",
+    "Starter",
+]

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import secrets
 import signal
 from argparse import ArgumentParser
 from dataclasses import replace
@@ -11,7 +10,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from notifications.models import ProviderAccount
-from providers.sandbox import Pace, Sandbox, SandboxAccount
+from providers.sandbox import STARTERS, Pace, Sandbox, SandboxAccount
 
 PORT = 8025
 
@@ -31,6 +30,8 @@ class Command(BaseCommand):
         url = f"http://127.0.0.1:{options['port']}"
         make_accounts(url, only=options["account"], quick=options["quick"])
         rows = [row for row in ProviderAccount.objects.order_by("priority", "id") if row.base_url.startswith(f"{url}/")]
+        if not rows:
+            raise CommandError(f"no account has a base URL under {url}; see --port, and the accounts in the admin")
         try:
             sandbox = Sandbox(
                 [_as_vendor(row) for row in rows],
@@ -67,35 +68,21 @@ def quick(pace: Pace) -> Pace:
 
 def make_accounts(url: str, *, only: list[str] | None = None, quick: bool = False) -> None:
     """Make the sandbox's own accounts where they are missing. Never touches one that is there."""
-    settings_of_all = {"look_up_delay_seconds": 1.0} if quick else {}
-    for slug, provider, channel, priority in (
-        ("twilio-main", "twilio", "sms", 1),
-        ("twilio-second", "twilio", "sms", 2),
-        ("postmark-main", "postmark", "email", 1),
-    ):
-        if only and slug not in only:
+    pace = {"look_up_delay_seconds": 1.0} if quick else {}
+    for starter in STARTERS:
+        if only and starter.slug not in only:
             continue
         ProviderAccount.objects.get_or_create(
-            slug=slug,
+            slug=starter.slug,
             defaults={
-                "provider": provider,
-                "channels": [channel],
-                "priority": priority,
-                "credentials": _credentials(provider),
-                "settings": {"from": "+15005550006" if channel == "sms" else "no-reply@example.org", **settings_of_all},
-                "base_url": f"{url}/{provider}",
+                "provider": starter.provider,
+                "channels": [starter.channel.value],
+                "priority": starter.priority,
+                "credentials": starter.credentials(),
+                "settings": {"from": starter.sender, **pace},
+                "base_url": f"{url}/{starter.provider}",
             },
         )
-
-
-def _credentials(provider: str) -> dict[str, str]:
-    if provider == "twilio":
-        return {"account_sid": f"AC{secrets.token_hex(16)}", "auth_token": secrets.token_hex(16)}
-    return {
-        "server_token": secrets.token_hex(16),
-        "webhook_user": "sandbox",
-        "webhook_password": secrets.token_hex(16),
-    }
 
 
 def _as_vendor(row: ProviderAccount) -> SandboxAccount:

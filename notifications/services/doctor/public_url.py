@@ -86,7 +86,7 @@ def _form(parts: SplitResult) -> Iterator[Finding]:
     if "_" in (parts.hostname or ""):
         yield Finding(
             "E023",
-            f"The host of PUBLIC_URL, {parts.hostname}, has an underscore: Twilio refuses it, and so does Django.",
+            f"The host of PUBLIC_URL, {parts.hostname}, has an underscore, which no host name may have: providers and Django refuse it.",
             "Use a name of letters, digits and hyphens.",
         )
     if parts.query or parts.fragment:
