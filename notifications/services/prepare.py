@@ -88,6 +88,8 @@ class _Chooser:
         self._rested = accounts.rested(now)
 
     def choose(self, row: Claimed) -> ConnectedAccount | None:
+        if row.reason == Reason.SEND_AGAIN:  # perhaps sent already: never by a second provider
+            return self._pick([account for account in self.accounts.usable() if account.id == row.account_id], row)
         while rested := self._pick(self._rested, row):
             self._rested.remove(rested)
             if self.accounts.take_probe(rested):

@@ -349,6 +349,17 @@ class TestCannotBeAsked:
         assert attempts(message) == [(1, "twilio", "unclear"), (2, "twilio", "taken")]
         assert audit().possible_duplicates == 1
 
+    def test_is_never_sent_again_by_another_provider(self, world, look_up):
+        message = sms(on_unclear="send_again")
+        world.drain(Lane.NORMAL)
+        world.sandbox.set_faults("twilio", accept_then_drop=None)
+        world.account("twilio-spare", priority=0)
+
+        look_up(message)
+        world.drain(Lane.NORMAL)
+
+        assert attempts(message) == [(1, "twilio", "unclear"), (2, "twilio", "taken")]
+
     def test_is_not_sent_again_for_ever(self, world, look_up):
         message = sms(on_unclear="send_again")
         for _ in range(12):
