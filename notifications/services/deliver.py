@@ -23,7 +23,7 @@ from notifications.services.prepare import Planned, is_handled_alone, judge_erro
 from notifications.services.record import insist, record
 from notifications.sql.apply import SuppressedAddress
 from notifications.sql.record import Verdict
-from providers.errors import OutcomeUnknown, ProviderError
+from providers.errors import NotStarted, OutcomeUnknown, ProviderError
 from providers.messages import HttpResponse, SendResult
 from providers.transport.base import Answer, Call
 
@@ -97,7 +97,8 @@ class Drain:
         verdicts = [verdict for verdict, _ in judged]
         suppress = [address for _, addresses in judged for address in addresses]
         for answer in answers:
-            self.wave_size.learn(answer.seconds)
+            if not isinstance(answer.result, NotStarted):  # it took no time, and tells nothing of the provider
+                self.wave_size.learn(answer.seconds)
         held = record(
             verdicts,
             claim=batch.claim,

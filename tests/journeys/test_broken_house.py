@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import redis
+from django.db import transaction
 
 from notifications import send
 from notifications.models import Attempt, Message
@@ -64,7 +65,8 @@ class TestBrokerThatForgets:
 class TestWorkerKilledInTheMiddle:
     def test_loses_nothing_and_sends_nothing_twice(self, house: House) -> None:
         house.sandbox.set_faults("twilio-main", latency_seconds=0.2)
-        send_sms(500)
+        with transaction.atomic():
+            send_sms(500)
         begun = Message.objects.filter(state=State.QUEUED, entry__began_at__isnull=False)
         wait_until(
             lambda: house.sandbox.counts().taken >= 100 and begun.count() > 20, seconds=30, what="in the middle of it"
