@@ -19,7 +19,16 @@ run: $(INSTALLED)  ## Start everything in the Procfile, with restarts, until Ctr
 	@$(WITH_SERVERS) .venv/bin/python manage.py run $(ARGS)
 
 test: $(INSTALLED)  ## Run the tests; ARGS="-k retry" passes arguments to pytest
+ifdef ARGS
 	@$(WITH_SERVERS) .venv/bin/python -m pytest $(ARGS)
+else
+	@log=$$(mktemp); echo 'The journeys run beside the rest, on servers of their own; what they say comes last.'; \
+	$(WITH_SERVERS) .venv/bin/python -m pytest tests/journeys >"$$log" 2>&1 & journeys=$$!; \
+	trap 'kill $$journeys 2>/dev/null; rm -f "$$log"; exit 130' INT TERM; \
+	$(WITH_SERVERS) .venv/bin/python -m pytest --ignore=tests/journeys; rest=$$?; \
+	wait $$journeys; told=$$?; cat "$$log"; rm -f "$$log"; \
+	exit $$((rest ? rest : told))
+endif
 
 test-browser: $(INSTALLED) browser  ## Click through the admin, the API's page and Flower in a real browser
 	@$(WITH_SERVERS) .venv/bin/python -m pytest tests/browser $(ARGS)
