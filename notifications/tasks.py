@@ -7,6 +7,7 @@ from contextlib import suppress
 from functools import cache
 from typing import Any
 
+import structlog
 from celery import Task, shared_task
 from celery.signals import beat_init, worker_ready, worker_shutting_down
 from django.db import InterfaceError, OperationalError, close_old_connections, connection
@@ -26,6 +27,8 @@ from notifications.services import sweep as sweeping
 from notifications.services.deliver import Drain
 from notifications.sql.reconcile import beat
 from providers.transport.requests_ import RequestsTransport
+
+log = structlog.get_logger(__name__)
 
 
 class Hint(Task):  # type: ignore[type-arg]
@@ -47,8 +50,10 @@ class Hint(Task):  # type: ignore[type-arg]
             raise
 
     def on_failure(self, exc: BaseException, task_id: str, args: Any, kwargs: Any, einfo: Any) -> None:
-        if not isinstance(exc, self.autoretry_for):
+        try:
             replay.file_task(self.name or "", exc)
+        except (OperationalError, InterfaceError):
+            log.error("task failed for good, and cannot be filed", task=self.name, error=type(exc).__name__)
 
 
 @cache

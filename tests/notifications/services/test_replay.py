@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from celery import shared_task
-from django.db import OperationalError
+from django.db import OperationalError, connection
 from django.utils import timezone
 
 from notifications.lanes import Lane
@@ -183,7 +183,17 @@ def has_no_database():
     raise OperationalError
 
 
-def test_a_task_that_only_lost_its_database_leaves_none():
-    assert has_no_database.apply().failed()
+class TestTaskWithoutDatabase:
+    def test_has_failed_for_good_when_its_tries_are_used_up(self):
+        assert has_no_database.apply().failed()
 
-    assert not DeadLetter.objects.exists()
+        assert (letter().task, letter().last_error) == ("tests.has_no_database", "OperationalError")
+
+    def test_is_named_in_the_log_where_it_cannot_be_filed(self, outage, caplog):
+        outage.begin()
+        has_no_database.on_failure(OperationalError(), "id", (), {}, None)
+        outage.end()
+        connection.close()
+
+        assert "tests.has_no_database" in caplog.text
+        assert not DeadLetter.objects.exists()
