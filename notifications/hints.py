@@ -16,8 +16,6 @@ from notifications.numbers import numbers
 
 log = structlog.get_logger(__name__)
 
-EXPIRES_SECONDS = 60  # an outage must not pile up stale hints
-
 
 class Hints:
     """Sends hints by task name. After a failure none is sent for a while, so that no caller waits for a dead broker again."""
@@ -38,6 +36,10 @@ class Hints:
         """There may be reports to apply."""
         self._send("notifications.apply", Lane.CONTROL, {})
 
+    def canary(self, lane: Lane) -> None:
+        """Have whoever consumes a lane show it. Expires when that sign would be too old; hints ahead in its queue, sooner."""
+        self._send("notifications.canary", lane, {"lane": lane.value}, expires=numbers().canary_limit_seconds)
+
     def drain_after_commit(self, lane: Lane) -> None:
         """Hint once the caller's transaction is committed; once per lane and transaction."""
         connection = transaction.get_connection()
@@ -46,12 +48,13 @@ class Hints:
             return
         transaction.on_commit(hint, robust=True)
 
-    def _send(self, task: str, lane: Lane, arguments: dict[str, str]) -> None:
+    def _send(self, task: str, lane: Lane, arguments: dict[str, str], expires: float | None = None) -> None:
         with self._lock:
             if self._monotonic() < self._closed_until:
                 return
         try:
-            self._publish(task, kwargs=arguments, queue=lane.value, expires=EXPIRES_SECONDS, ignore_result=True)
+            expires = expires or numbers().hint_expiry_seconds
+            self._publish(task, kwargs=arguments, queue=lane.value, expires=expires, ignore_result=True)
         except Exception as error:  # whatever the broker's client raises: the sweep finds what this hint was for
             with self._lock:
                 self._closed_until = self._monotonic() + numbers().hint_circuit_seconds

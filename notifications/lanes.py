@@ -21,6 +21,8 @@ class Lane(TextChoices):
     UPKEEP = "upkeep"  # all other checks, and cleaning up
 
 
+URGENT = frozenset({Lane.CRITICAL, Lane.HIGH, Lane.CONTROL})  # where somebody waits for what is due
+
 SENDING = {priority: Lane(priority.value) for priority in Priority}
 CHECKING = {
     Priority.CRITICAL: Lane.CONTROL,

@@ -7,6 +7,8 @@ from functools import cache
 
 from django.conf import settings
 
+from notifications.lanes import URGENT, Lane
+
 HOUR = 3600.0
 DAY = 24 * HOUR
 
@@ -47,6 +49,7 @@ class Numbers:
     cache_seconds: float = 5.0  # accounts, routes and clients, per process
 
     sweep_seconds: float = 5.0  # a control worker's own timer
+    hint_expiry_seconds: float = 60.0  # an outage must not pile up stale hints
     hint_circuit_seconds: float = 5.0  # no hints for this long after the broker failed
     unmatched_alarm_seconds: float = 600.0  # an event without a message alarms after this long
 
@@ -54,6 +57,41 @@ class Numbers:
     overdue_seconds: float = 300.0  # the same for the other lanes
     heartbeat_seconds: float = 10.0  # between beats of the scheduler; control workers beat with every sweep
     heartbeats_missed: int = 3  # then it is said
+    transaction_alarm_seconds: float = 300.0  # a transaction open for longer in our database alarms
+
+    @property
+    def longest_wave_seconds(self) -> float:
+        """From the begin of a wave until its last answer is on file."""
+        deadline = max(self.send_deadline_seconds, self.critical_send_deadline_seconds)
+        return self.late_start_seconds + deadline + self.margin_seconds
+
+    @property
+    def longest_drain_seconds(self) -> float:
+        """The longest a drain may hold a worker: its last wave may begin just before its time is up."""
+        return self.drain_seconds + self.longest_wave_seconds
+
+    @property
+    def beat_limit_seconds(self) -> float:
+        """How old the scheduler's sign of life may be."""
+        return self.heartbeats_missed * self.heartbeat_seconds
+
+    @property
+    def sweeper_limit_seconds(self) -> float:
+        """How old the sign of life of a control worker's own timer may be."""
+        return self.heartbeats_missed * self.sweep_seconds
+
+    @property
+    def canary_limit_seconds(self) -> float:
+        """How old a lane's last canary may be, and how long one is of use.
+
+        In a lane with a backlog the hints before it may all be nearly as old as hints get, and the last of them begins a
+        drain: what is taken later than that was not kept waiting by work.
+        """
+        return self.beat_limit_seconds + self.hint_expiry_seconds + self.longest_drain_seconds
+
+    def due_limit_seconds(self, lane: Lane) -> float:
+        """For how long an entry of a lane may be due."""
+        return self.urgent_overdue_seconds if lane in URGENT else self.overdue_seconds
 
 
 @cache

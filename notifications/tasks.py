@@ -10,7 +10,7 @@ from typing import Any
 import structlog
 from celery import Task, shared_task
 from celery.signals import beat_init, worker_ready, worker_shutting_down
-from django.db import InterfaceError, OperationalError, close_old_connections, connection
+from django.db import close_old_connections, connection
 from django.utils import timezone
 
 from notifications import checks, stopping
@@ -21,11 +21,13 @@ from notifications.numbers import numbers
 from notifications.redaction import redactor
 from notifications.runtime import Runtime
 from notifications.services import apply as applying
+from notifications.services import heartbeat as beating
 from notifications.services import reconcile as reconciling
 from notifications.services import replay
 from notifications.services import sweep as sweeping
 from notifications.services.deliver import Drain
 from notifications.sql.reconcile import beat
+from notifications.sql.rows import DATABASE_AWAY
 from providers.transport.requests_ import RequestsTransport
 
 log = structlog.get_logger(__name__)
@@ -34,7 +36,7 @@ log = structlog.get_logger(__name__)
 class Hint(Task):  # type: ignore[type-arg]
     """Tries again when the infrastructure fails; what fails for good leaves a dead letter."""
 
-    autoretry_for = (OperationalError, InterfaceError)
+    autoretry_for = DATABASE_AWAY
     retry_backoff = True
     retry_jitter = True
     max_retries = 5
@@ -52,7 +54,7 @@ class Hint(Task):  # type: ignore[type-arg]
     def on_failure(self, exc: BaseException, task_id: str, args: Any, kwargs: Any, einfo: Any) -> None:
         try:
             replay.file_task(self.name or "", exc)
-        except (OperationalError, InterfaceError):
+        except DATABASE_AWAY:
             log.error("task failed for good, and cannot be filed", task=self.name, error=type(exc).__name__)
 
 
@@ -94,8 +96,14 @@ def poll_statuses(**_newer_arguments: Any) -> int:
 
 @shared_task(name="notifications.heartbeat", base=Hint)
 def heartbeat(**_newer_arguments: Any) -> None:
-    """Show that beat schedules and a worker works."""
-    beat("beat")
+    """Show that beat schedules and a worker works, and ask each lane for a sign."""
+    beating.heartbeat(hints)
+
+
+@shared_task(name="notifications.canary", base=Hint)
+def canary(*, lane: str, **_newer_arguments: Any) -> None:
+    """Show that a lane is consumed."""
+    beat(Lane(lane).value)
 
 
 @worker_shutting_down.connect
@@ -115,7 +123,7 @@ def say_what_is_misconfigured(**_: Any) -> None:
 def report_for_duty(sender: Any, **_: Any) -> None:
     """Show which lanes are served. A control worker sweeps without beat too: it hints, and never drains by itself."""
     lanes = sender.app.amqp.queues.consume_from
-    with suppress(OperationalError, InterfaceError):
+    with suppress(*DATABASE_AWAY):
         for lane in lanes:
             beat(lane)
     connection.close()
@@ -128,8 +136,8 @@ def _sweep_for_ever() -> None:
     while not pause.wait(numbers().sweep_seconds):
         try:
             sweeping.sweep(hints)
-            beat("control")
-        except (OperationalError, InterfaceError):
+            beat(beating.SWEEPER)
+        except DATABASE_AWAY:
             continue  # the database is away: next turn
         finally:
             connection.close()  # a pool process forked meanwhile must not share it

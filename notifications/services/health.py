@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from time import monotonic
@@ -14,15 +14,14 @@ from django.db.migrations.executor import MigrationExecutor
 
 from notifications.bounded import Look
 from notifications.hints import reach_broker
-from notifications.lanes import Lane
+from notifications.lanes import URGENT, Lane
 from notifications.numbers import numbers
-from notifications.sql.health import heartbeat_seconds, oldest_due_seconds
+from notifications.services import heartbeat
+from notifications.sql.health import oldest_due_seconds, oldest_transaction
 
 log = structlog.get_logger(__name__)
 
 ANSWER_SECONDS = 2.0  # what takes longer does not answer
-BEAT, CONTROL = "beat", Lane.CONTROL.value  # the two that beat over and over
-URGENT = frozenset({Lane.CRITICAL, Lane.HIGH, Lane.CONTROL})
 
 Found = TypeVar("Found")
 
@@ -77,7 +76,8 @@ def _look_at_rows() -> Health:
         checks = [Check("database", is_ok=True), Check("migrations", not pending, {"pending": pending})]
         if pending:  # the tables below may not be there
             return Health(checks, [])
-        return Health([*checks, *_outbox()], list(_silent()))
+        ages = heartbeat.ages()
+        return Health([*checks, *_outbox()], [*_silent(ages), *_unconsumed(ages), *_held_up()])
     finally:
         connection.close()
 
@@ -89,27 +89,32 @@ def _pending_migrations() -> int:
 
 def _outbox() -> list[Check]:
     due = oldest_due_seconds()
-    return [
-        _in_time("outbox_urgent", [due.get(lane, 0.0) for lane in URGENT], numbers().urgent_overdue_seconds),
-        _in_time("outbox_other", [due.get(lane, 0.0) for lane in set(Lane) - URGENT], numbers().overdue_seconds),
-    ]
+    return [_in_time("outbox_urgent", URGENT, due), _in_time("outbox_other", set(Lane) - URGENT, due)]
 
 
-def _in_time(name: str, due_seconds: Iterable[float], limit_seconds: float) -> Check:
-    oldest = max(due_seconds)
-    facts = {"oldest_due_seconds": round(oldest, 1), "limit_seconds": limit_seconds}
-    return Check(name, oldest <= limit_seconds, facts)
+def _in_time(name: str, lanes: Collection[Lane], due: Mapping[Lane, float]) -> Check:
+    oldest = max(due.get(lane, 0.0) for lane in lanes)
+    limit = min(numbers().due_limit_seconds(lane) for lane in lanes)
+    return Check(name, oldest <= limit, {"oldest_due_seconds": round(oldest, 1), "limit_seconds": limit})
 
 
-def _silent() -> Iterable[str]:
-    intervals = {BEAT: numbers().heartbeat_seconds, CONTROL: numbers().sweep_seconds}
-    ages = heartbeat_seconds(list(intervals))
-    for process, interval in intervals.items():
-        age = ages.get(process)
-        if age is None:
+def _silent(ages: heartbeat.Ages) -> Iterator[str]:
+    limits = {heartbeat.BEAT: numbers().beat_limit_seconds, heartbeat.SWEEPER: numbers().sweeper_limit_seconds}
+    for process, limit in limits.items():
+        if process not in ages:
             yield f"{process} has never shown a sign of life"
-        elif age > numbers().heartbeats_missed * interval:
-            yield f"{process} has shown no sign of life for {age:.0f} s"
+        elif ages[process] > limit:
+            yield f"{process} has shown no sign of life for {ages[process]:.0f} s"
+
+
+def _unconsumed(ages: heartbeat.Ages) -> Iterator[str]:
+    for lane, age in heartbeat.unconsumed(ages).items():
+        yield f"lane {lane} is not consumed: no canary for {age:.0f} s"
+
+
+def _held_up() -> Iterator[str]:
+    if oldest := oldest_transaction(over_seconds=numbers().transaction_alarm_seconds):
+        yield f"a transaction has been open for {oldest.seconds:.0f} s: claims become slower"
 
 
 _rows = Look(_look_at_rows)

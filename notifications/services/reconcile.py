@@ -16,6 +16,7 @@ from notifications.lanes import Lane
 from notifications.numbers import numbers
 from notifications.services.apply import apply_waiting
 from notifications.services.settle import settle
+from notifications.sql.health import oldest_due_seconds, oldest_transaction
 
 log = structlog.get_logger(__name__)
 
@@ -29,8 +30,10 @@ FIRST = UUID(int=0)
 def reconcile(hints: Hints, *, now: datetime) -> int:
     """Look over recent notifications and a window of older ones. Returns how many faults were put right.
 
-    Every fault is an alarm: a log record at level error.
+    Every fault is an alarm: a log record at level error. So is what it cannot put right: lanes that are behind, and a
+    transaction that somebody left open.
     """
+    _say_what_is_slow()
     recent = first_id_at(now - RECENT)
     faults = _reconcile_overdue(hints)
     faults += _reconcile_window(recent, UUID(int=2**128 - 1))
@@ -39,6 +42,14 @@ def reconcile(hints: Hints, *, now: datetime) -> int:
     if waiting := sql.unmatched_events(numbers().unmatched_alarm_seconds):
         log.error("reports match no message", count=waiting)
     return faults
+
+
+def _say_what_is_slow() -> None:
+    for lane, seconds in oldest_due_seconds().items():
+        if seconds > numbers().due_limit_seconds(lane):
+            log.error("lane is behind", lane=lane.value, oldest_due_seconds=round(seconds))
+    if oldest := oldest_transaction(over_seconds=numbers().transaction_alarm_seconds):
+        log.error("transaction open for long", seconds=round(oldest.seconds), process_id=oldest.process_id)
 
 
 def _reconcile_overdue(hints: Hints) -> int:

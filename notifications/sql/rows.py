@@ -8,8 +8,11 @@ from dataclasses import fields
 from functools import cache
 from typing import Any, TypeVar
 
-from django.db import connection
+from django.db import InterfaceError, InternalError, OperationalError, connection
 
+# What tells that the database is away, and no fault of the statement. A primary that has become read-only, and a
+# transaction ended because it idled, say so by an InternalError.
+DATABASE_AWAY = (OperationalError, InterfaceError, InternalError)
 Row = TypeVar("Row")
 
 

@@ -123,7 +123,7 @@ def whole(seeded: None, settings: Any) -> None:
     """A house in which everything is as it should be."""
     settings.PUBLIC_URL, settings.ALLOWED_HOSTS = "https://notify.example.org", ["notify.example.org"]
     import_module("notifications.migrations.0004_beat_schedules").seed(apps, None)
-    for process in ("beat", *Lane.values):
+    for process in ("beat", "sweeper", *Lane.values):
         beat(process)
     factories.account("sms")
     factories.account("mail", "postmark")

@@ -17,8 +17,9 @@ from django.http import HttpResponse
 from django.test import Client
 from django.utils import timezone
 
-from notifications.lanes import Priority
+from notifications.lanes import Lane, Priority
 from notifications.models import Heartbeat
+from notifications.numbers import numbers
 from notifications.services.health import ANSWER_SECONDS
 from tests import factories
 from tests.notifications.conftest import Outage
@@ -57,9 +58,9 @@ def due(priority: Priority, *, since_seconds: float) -> None:
 
 @pytest.fixture
 def beating(seeded: None) -> None:
-    """A house in which beat and a control worker show that they work."""
+    """A house in which beat and a control worker's timer show that they work."""
     beat("beat")
-    beat("control")
+    beat("sweeper")
 
 
 @pytest.fixture
@@ -190,11 +191,11 @@ class TestOutbox:
 
 class TestHeartbeats:
     def test_that_never_came_are_a_warning(self, seeded: None) -> None:
-        silent = [f"{process} has never shown a sign of life" for process in ("beat", "control")]
+        silent = [f"{process} has never shown a sign of life" for process in ("beat", "sweeper")]
 
         assert ready() == (200, ALL_WELL, silent)
 
-    @pytest.mark.parametrize(("process", "interval_seconds"), [("beat", 10), ("control", 5)])
+    @pytest.mark.parametrize(("process", "interval_seconds"), [("beat", 10), ("sweeper", 5)])
     def test_may_be_three_intervals_old(self, beating: None, process: str, interval_seconds: float) -> None:
         beat(process, seconds_ago=3 * interval_seconds - 2)
         young = ready()
@@ -203,6 +204,58 @@ class TestHeartbeats:
 
         assert young == (200, ALL_WELL, [])
         assert old == (200, ALL_WELL, [f"{process} has shown no sign of life for {3 * interval_seconds + 1} s"])
+
+
+class TestLanes:
+    @pytest.mark.parametrize("lane", Lane)
+    def test_whose_canary_is_too_old_are_named_in_a_warning(self, beating: None, lane: Lane) -> None:
+        limit = numbers().canary_limit_seconds
+        beat(lane, seconds_ago=limit - 2)
+        young = ready()
+        beat(lane, seconds_ago=limit + 1)
+        old = ready()
+
+        assert young == (200, ALL_WELL, [])
+        assert old == (200, ALL_WELL, [f"lane {lane} is not consumed: no canary for {limit + 1:.0f} s"])
+
+    def test_are_not_named_while_beat_sends_no_canaries(self, beating: None) -> None:
+        for process in ("beat", *Lane.values):
+            beat(process, seconds_ago=600)
+
+        assert ready() == (200, ALL_WELL, ["beat has shown no sign of life for 600 s"])
+
+    def test_have_their_time_again_when_beat_is_back(self, beating: None) -> None:
+        beat("bulk", seconds_ago=600)
+        beat("canaries", seconds_ago=5)
+        at_once = ready()
+        beat("canaries", seconds_ago=numbers().canary_limit_seconds + 1)
+        later = ready()
+
+        assert at_once == (200, ALL_WELL, [])
+        assert later == (200, ALL_WELL, ["lane bulk is not consumed: no canary for 600 s"])
+
+    def test_of_control_is_not_consumed_though_its_workers_timer_lives(self, beating: None) -> None:
+        beat("control", seconds_ago=600)
+
+        assert ready() == (200, ALL_WELL, ["lane control is not consumed: no canary for 600 s"])
+
+
+class TestOpenTransaction:
+    def test_that_is_too_old_is_a_warning(
+        self, beating: None, second_connection: Any, numbers_are: Callable[..., None]
+    ) -> None:
+        second_connection.execute("BEGIN")
+        numbers_are(transaction_alarm_seconds=0.0)
+
+        status, checks, warnings = ready()
+
+        assert (status, checks) == (200, ALL_WELL)
+        assert warnings == ["a transaction has been open for 0 s: claims become slower"]
+
+    def test_that_is_young_is_well(self, beating: None, second_connection: Any) -> None:
+        second_connection.execute("BEGIN")
+
+        assert ready() == (200, ALL_WELL, [])
 
 
 class TestBroker:

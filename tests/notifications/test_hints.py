@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db import transaction
 from kombu.exceptions import OperationalError
 
-from notifications.hints import EXPIRES_SECONDS, Hints
+from notifications.hints import Hints
 from notifications.lanes import Lane
 from notifications.numbers import numbers
 
@@ -79,7 +79,30 @@ class TestAHint:
         hints.drain(Lane.NORMAL)
 
         ((_, options),) = broker.published
-        assert (options["expires"], options["ignore_result"]) == (EXPIRES_SECONDS, True)
+        assert (options["expires"], options["ignore_result"]) == (60, True)
+
+
+class TestACanary:
+    @pytest.mark.parametrize("lane", Lane)
+    def test_names_its_lane_and_goes_into_its_queue(self, hints, broker, lane):
+        hints.canary(lane)
+
+        ((task, options),) = broker.published
+        assert task == "notifications.canary"
+        assert options["kwargs"] == {"lane": lane.value}
+        assert options["queue"] == lane.value
+
+    def test_outlives_the_hints_before_it_and_the_drain_that_the_last_of_them_begins(self, hints, broker):
+        hints.canary(Lane.BULK)
+
+        ((_, options),) = broker.published
+        assert options["expires"] > numbers().hint_expiry_seconds + numbers().longest_drain_seconds
+
+    def test_does_not_outlive_the_time_after_which_its_lane_is_called_unconsumed(self, hints, broker):
+        hints.canary(Lane.BULK)
+
+        ((_, options),) = broker.published
+        assert options["expires"] <= numbers().canary_limit_seconds
 
 
 class TestABrokerThatIsDown:
@@ -89,6 +112,7 @@ class TestABrokerThatIsDown:
 
         hints.drain(Lane.NORMAL)
         hints.apply()
+        hints.canary(Lane.NORMAL)
 
     def test_is_left_alone_for_every_lane_until_the_circuit_closes(self, hints, broker, clock):
         broker.error = OperationalError("down")
@@ -98,6 +122,7 @@ class TestABrokerThatIsDown:
         hints.drain(Lane.NORMAL)
         hints.drain(Lane.CRITICAL)
         hints.apply()
+        hints.canary(Lane.BULK)
 
         assert broker.calls == 1
 

@@ -10,13 +10,14 @@ from django.db import DatabaseError, InterfaceError, NotSupportedError, connecti
 from django.db.migrations.executor import MigrationExecutor
 
 from notifications.addresses import redact
-from notifications.services.doctor.findings import Finding, listed
+from notifications.numbers import numbers
+from notifications.services.doctor.findings import Finding, listed, spoken
+from notifications.sql.health import OpenTransaction, oldest_transaction
 from notifications.sql.rows import execute
 
 OLDEST_VERSION = 15
 CLOCK_WARNING_SECONDS = 2.0
 CLOCK_ERROR_SECONDS = 30.0
-TRANSACTION_SECONDS = 300.0
 MIGRATIONS_SHOWN = 3
 CLOSED = {"E030", "E031"}  # unreachable, too old
 
@@ -34,13 +35,6 @@ SELECT current_setting('server_version_num')::int / 10000, current_setting('tran
     array(SELECT relname::text FROM pg_class WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace
           AND reloptions && ARRAY['autovacuum_enabled=off', 'autovacuum_enabled=false'] ORDER BY relname)"""
 
-OLDEST_TRANSACTION = """
-SELECT coalesce(extract(epoch FROM clock_timestamp() - min(began))::float8, 0) FROM (
-    SELECT xact_start AS began FROM pg_stat_activity
-    WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
-    UNION ALL SELECT prepared FROM pg_prepared_xacts WHERE database = current_database()
-) AS transactions"""
-
 
 @dataclass(frozen=True)
 class Facts:
@@ -52,7 +46,7 @@ class Facts:
     has_autovacuum: bool
     is_off: list[str]  # names in DURABILITY
     not_vacuumed: list[str]  # tables
-    oldest_transaction_seconds: float
+    long_transaction: OpenTransaction | None
 
 
 def findings(clock: Callable[[], float] = time.time) -> Iterator[Finding]:
@@ -84,7 +78,7 @@ def read(clock: Callable[[], float]) -> Facts:
         before = clock()
         (facts,) = execute(FACTS, {"durability": list(DURABILITY)})
         ours = (before + clock()) / 2
-        oldest = execute(OLDEST_TRANSACTION, {})[0][0]
+        oldest = oldest_transaction(over_seconds=numbers().transaction_alarm_seconds)
     version, isolation, theirs, has_autovacuum, is_off, not_vacuumed = facts
     return Facts(version, isolation, theirs - ours, has_autovacuum, is_off, not_vacuumed, oldest)
 
@@ -157,10 +151,12 @@ def _vacuum(facts: Facts) -> Iterator[Finding]:
 
 
 def _transactions(facts: Facts) -> Iterator[Finding]:
-    if facts.oldest_transaction_seconds > TRANSACTION_SECONDS:
+    if oldest := facts.long_transaction:
         yield Finding(
             "W037",
-            f"A transaction has been open for {facts.oldest_transaction_seconds / 60:.0f} min:"
-            " nothing that became dead since is cleaned up, and claims become slower.",
-            "Find it in pg_stat_activity by xact_start (or in pg_prepared_xacts), and end it.",
+            f"A transaction has been open for {spoken(oldest.seconds)}: while its snapshot lasts, vacuum cleans up nothing"
+            " that became dead since, and every claim gets slower.",
+            f"See what it is WHERE pid = {oldest.process_id} in pg_stat_activity, and end it."
+            if oldest.process_id
+            else "It is in pg_prepared_xacts: commit it or roll it back.",
         )

@@ -44,6 +44,14 @@ def exit_code(findings: Iterable[Finding]) -> int:
     return _EXIT_CODES[max((finding.severity for finding in findings), default=Severity.OK)]
 
 
+def spoken(seconds: float) -> str:
+    """A time as people say it: 90 s, 5 min, 3 h, 2 days."""
+    for size, unit in ((86400, "days"), (3600, "h"), (60, "min")):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds:.0f} s"
+
+
 def listed(words: Iterable[str]) -> str:
     """Words with commas and an "and", as a sentence wants them."""
     *first, last = words

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+import math
+from collections.abc import Collection, Iterator
 
 from django_celery_beat.models import PeriodicTask
 
 from notifications.lanes import Lane
 from notifications.numbers import numbers
-from notifications.services.doctor.findings import Finding, listed
-from notifications.services.health import BEAT, CONTROL, URGENT
-from notifications.sql.health import heartbeat_seconds, oldest_due_seconds
+from notifications.services.doctor.findings import Finding, listed, spoken
+from notifications.services.heartbeat import BEAT, SWEEPER, Ages, ages, is_beat_silent, unconsumed
+from notifications.sql.health import oldest_due_seconds
 
 NEEDED = ("sweep", "poll_statuses", "heartbeat", "reconcile")  # what must be scheduled, each of them once or more
 
@@ -19,40 +20,54 @@ START_BEAT = "Start `celery -A config beat` and a worker for the control lane, a
 
 def findings(task_names: Collection[str]) -> Iterator[Finding]:
     """What does not run, or not as it should. `task_names` are those that workers know."""
-    ages = heartbeat_seconds([BEAT, *Lane.values])
-    yield from _beat(ages)
-    yield from _workers(ages)
+    seen = ages()
+    yield from _beat(seen)
+    yield from _workers(seen)
+    yield from _sweeper(seen)
     yield from _due()
     yield from _scheduled()
     yield from _schedule_leads_somewhere(task_names)
 
 
-def _beat(ages: Mapping[str, float]) -> Iterator[Finding]:
-    if BEAT not in ages:
+def _beat(seen: Ages) -> Iterator[Finding]:
+    if BEAT not in seen:
         yield Finding("W050", "Beat has not been seen yet.", START_BEAT)
-    elif ages[BEAT] > numbers().heartbeats_missed * numbers().heartbeat_seconds:
-        yield Finding("E050", f"Beat has been silent for {_spoken(ages[BEAT])}.", START_BEAT)
+    elif is_beat_silent(seen):
+        silence = f"Beat has been silent for {spoken(seen[BEAT])}, or nobody takes its heartbeat from lane control."
+        yield Finding("E050", silence, START_BEAT)
 
 
-def _workers(ages: Mapping[str, float]) -> Iterator[Finding]:
-    """The control worker beats over and over, the others once, when they start."""
-    unseen = [lane for lane in Lane.values if lane not in ages]
+def _workers(seen: Ages) -> Iterator[Finding]:
+    unseen = [lane for lane in Lane.values if lane not in seen]
     if unseen:
         lanes = f"lane {unseen[0]}" if len(unseen) == 1 else f"lanes {listed(unseen)}"
         start = "Start one with `-Q` and the lane, as the Procfile does."
         yield Finding("W051", f"No worker has been seen yet for {lanes}.", start)
-    if ages.get(CONTROL, 0.0) > numbers().heartbeats_missed * numbers().sweep_seconds:
-        silence = f"The worker for lane control has been silent for {_spoken(ages[CONTROL])}: receipts are not applied."
-        yield Finding("E052", silence, "Start one, as the Procfile does.")
+    for lane, seconds in unconsumed(seen).items():
+        yield Finding(
+            "E052",
+            f"Lane {lane} is not consumed: no canary for {spoken(seconds)}.",
+            f"Start a worker with `-Q {lane}`, as the Procfile does, or start it again if one runs: it is stuck.",
+        )
+
+
+def _sweeper(seen: Ages) -> Iterator[Finding]:
+    if seen.get(SWEEPER, math.inf) > numbers().sweeper_limit_seconds:
+        silence = f"has been silent for {spoken(seen[SWEEPER])}" if SWEEPER in seen else "has not been seen yet"
+        yield Finding(
+            "W057",
+            f"The timer of a control worker {silence}: lost hints are found only while beat runs.",
+            "Start a worker for lane control, or start it again.",
+        )
 
 
 def _due() -> Iterator[Finding]:
     for lane, seconds in oldest_due_seconds().items():
-        limit = numbers().urgent_overdue_seconds if lane in URGENT else numbers().overdue_seconds
+        limit = numbers().due_limit_seconds(lane)
         if seconds > limit:
             yield Finding(
                 "W056",
-                f"The oldest due entry of lane {lane} has waited for {_spoken(seconds)}, longer than {limit:g} s.",
+                f"The oldest due entry of lane {lane} has waited for {spoken(seconds)}, longer than {limit:g} s.",
                 f"Start a worker for lane {lane}, or one more if it has some.",
             )
 
@@ -87,10 +102,3 @@ def _schedule_leads_somewhere(task_names: Collection[str]) -> Iterator[Finding]:
                 f"The periodic task {name!r} goes to queue {queue!r}, which is no lane.",
                 f"Give it one of {listed(Lane.values)}, or none.",
             )
-
-
-def _spoken(seconds: float) -> str:
-    for size, unit in ((86400, "days"), (3600, "h"), (60, "min")):
-        if seconds >= 2 * size:
-            return f"{seconds / size:.0f} {unit}"
-    return f"{seconds:.0f} s"

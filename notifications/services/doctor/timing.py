@@ -42,14 +42,8 @@ def _ranges(these: Numbers) -> Iterator[Finding]:
             )
 
 
-def _longest_wave(these: Numbers) -> float:
-    """Seconds from the begin of a wave until its last answer is on file."""
-    deadline = max(these.send_deadline_seconds, these.critical_send_deadline_seconds)
-    return these.late_start_seconds + deadline + these.margin_seconds
-
-
 def _lease(these: Numbers) -> Iterator[Finding]:
-    needed = _longest_wave(these)
+    needed = these.longest_wave_seconds
     if these.lease_seconds < needed:
         yield Finding(
             "E011",
@@ -80,7 +74,7 @@ def _time_limits(these: Numbers) -> Iterator[Finding]:
             f"CELERY_TASK_SOFT_TIME_LIMIT ({soft} s) is not below CELERY_TASK_TIME_LIMIT ({hard} s).",
             "Lower the first: a task is to be told before it is killed.",
         )
-    drain = these.drain_seconds + _longest_wave(these)
+    drain = these.longest_drain_seconds
     if soft < drain:
         yield Finding(
             "E013",
@@ -88,10 +82,10 @@ def _time_limits(these: Numbers) -> Iterator[Finding]:
             "Lower DRAIN_SECONDS or raise the limits in config/settings.py.",
         )
     shutdown = settings.CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT
-    if shutdown < _longest_wave(these):
+    if shutdown < these.longest_wave_seconds:
         yield Finding(
             "W014",
-            f"CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT is {shutdown} s, and calls under way may take {_longest_wave(these):g} s:"
+            f"CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT is {shutdown} s, and calls under way may take {these.longest_wave_seconds:g} s:"
             " a deploy leaves uncertain messages.",
             "Raise it in config/settings.py, and keep the supervisor's patience above it.",
         )

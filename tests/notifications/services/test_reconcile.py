@@ -28,6 +28,14 @@ def run():
     return reconcile(hints, now=timezone.now())
 
 
+def alarms(caplog, work) -> dict[str, dict[str, object]]:
+    """What is said at level error while some work is done: the fields of each event by its name."""
+    caplog.clear()
+    work()
+    said = [record.msg for record in caplog.records if record.levelname == "ERROR"]
+    return {event["event"]: event for event in said}
+
+
 def old_id(hours: int) -> UUID:
     """An id that was made so long ago."""
     return UUID(int=first_id_at(timezone.now() - timedelta(hours=hours)).int + 1)
@@ -137,6 +145,37 @@ class TestOverdue:
 
         assert run() == 0
         assert queues() == {}
+
+
+class TestAlarms:
+    @pytest.mark.parametrize(("priority", "limit_seconds"), [("critical", 60), ("high", 60), ("bulk", 300)])
+    def test_are_of_lanes_whose_oldest_due_entry_is_beyond_their_limit(self, caplog, priority, limit_seconds):
+        factories.message(of=factories.notification(priority=priority), due_in=-(limit_seconds - 20) * SECOND)
+        before = alarms(caplog, run)
+        factories.message(of=factories.notification(priority=priority), due_in=-(limit_seconds + 5) * SECOND)
+        after = alarms(caplog, run)
+
+        assert "lane is behind" not in before
+        assert after["lane is behind"]["lane"] == priority
+        assert 0 <= after["lane is behind"]["oldest_due_seconds"] - (limit_seconds + 5) < 10
+
+    def test_are_of_a_transaction_that_somebody_left_open_and_do_not_tell_what_it_did(
+        self, caplog, second_connection, numbers_are
+    ):
+        numbers_are(transaction_alarm_seconds=0.0)
+        second_connection.execute("BEGIN")
+        second_connection.execute("SELECT pg_backend_pid(), 'k7Qz41mX'")
+        ((process_id, _),) = second_connection.fetchall()
+
+        said = alarms(caplog, run)["transaction open for long"]
+
+        assert (said["process_id"], said["seconds"]) == (process_id, 0)
+        assert "k7Qz41mX" not in str(said)
+
+    def test_are_not_of_a_transaction_that_is_young(self, caplog, second_connection):
+        second_connection.execute("BEGIN")
+
+        assert alarms(caplog, run) == {}
 
 
 class TestOlder:

@@ -110,12 +110,16 @@ class TestVacuum:
 
 
 class TestTransactions:
-    def test_one_that_has_been_open_for_long_is_a_warning(self, second_connection, monkeypatch):
-        monkeypatch.setattr(database, "TRANSACTION_SECONDS", 0.0)
+    def test_one_that_has_been_open_for_long_is_a_warning_that_says_why_and_whose(self, second_connection, numbers_are):
+        numbers_are(transaction_alarm_seconds=0.0)
         second_connection.execute("BEGIN")
-        second_connection.execute("SELECT 1")
+        second_connection.execute("SELECT pg_backend_pid()")
+        ((process_id,),) = second_connection.fetchall()
 
-        assert "A transaction has been open for" in said(findings(), "W037")
+        sentence = said(findings(), "W037")
+
+        assert "A transaction has been open for 0 s: while its snapshot lasts, vacuum cleans up nothing" in sentence
+        assert f"pid = {process_id} in pg_stat_activity" in sentence
 
     def test_a_short_one_is_well(self, second_connection):
         second_connection.execute("BEGIN")

@@ -14,6 +14,7 @@ from django_celery_beat.models import PeriodicTask
 from config.celery import app
 from notifications.lanes import Lane
 from notifications.models import Heartbeat
+from notifications.numbers import numbers
 from notifications.services.doctor import processes
 from notifications.sql.reconcile import beat
 from tests import factories
@@ -28,7 +29,7 @@ pytestmark = pytest.mark.usefixtures("seeded", "busy")
 def busy(seeded: None) -> None:
     """Beat and workers of every lane have just been seen, and everything is scheduled."""
     SCHEDULES.seed(apps, None)
-    for process in ("beat", *Lane.values):
+    for process in ("beat", "sweeper", *Lane.values):
         beat(process)
 
 
@@ -59,7 +60,15 @@ class TestBeat:
     def test_silent_for_three_beats_is_an_error(self):
         silent("beat", 300)
 
-        assert "Beat has been silent for 5 min." in said(findings(), "E050")
+        assert "Beat has been silent for 5 min, or nobody takes its heartbeat from lane control." in said(
+            findings(), "E050"
+        )
+
+    def test_silent_is_the_one_error_though_no_lane_gets_a_canary_then(self):
+        for process in ("beat", *Lane.values):
+            silent(process, 3 * 86400)
+
+        assert codes(findings()) == ["E050"]
 
     def test_silent_for_a_moment_is_well(self):
         silent("beat", 25)
@@ -78,15 +87,37 @@ class TestWorkers:
 
         assert "for lane upkeep." in said(findings(), "W051")
 
-    def test_that_beat_only_when_they_start_may_be_silent_since(self):
-        silent("normal", 86400)
+    @pytest.mark.parametrize("lane", Lane)
+    def test_that_take_no_canary_are_an_error(self, lane):
+        silent(lane, 3 * 86400)
+
+        sentence = said(findings(), "E052")
+
+        assert f"Lane {lane} is not consumed: no canary for 3 days." in sentence
+        assert f"`-Q {lane}`" in sentence
+
+    def test_that_may_be_busy_with_what_came_before_the_canary_are_well(self):
+        for lane in Lane.values:
+            silent(lane, numbers().canary_limit_seconds - 2)
 
         assert findings() == []
 
-    def test_the_control_worker_may_not(self):
-        silent("control", 3 * 86400)
 
-        assert "lane control has been silent for 3 days" in said(findings(), "E052")
+class TestSweeper:
+    def test_never_seen_is_a_warning(self):
+        Heartbeat.objects.filter(process="sweeper").delete()
+
+        assert "The timer of a control worker has not been seen yet" in said(findings(), "W057")
+
+    def test_silent_is_a_warning_though_its_lane_is_consumed(self):
+        silent("sweeper", 3 * 86400)
+
+        assert "The timer of a control worker has been silent for 3 days" in said(findings(), "W057")
+
+    def test_silent_for_two_turns_is_well(self):
+        silent("sweeper", 12)
+
+        assert findings() == []
 
 
 class TestDue:
