@@ -19,6 +19,9 @@ from providers.registry import PROVIDERS, connect
 
 log = structlog.get_logger(__name__)
 
+# What an account cannot do whose credentials only send: its setting `may_read` is false.
+READING = frozenset({Ability.FIND_BY_REFERENCE, Ability.FIND_BY_RECIPIENT, Ability.STATUS, Ability.LIST_STATUSES})
+
 
 @dataclass(frozen=True, slots=True)
 class ConnectedAccount:
@@ -35,10 +38,11 @@ class ConnectedAccount:
     opened_until: datetime | None
     look_up_delay_seconds: float
     provider: Provider
+    abilities: frozenset[Ability]
 
     def can(self, *abilities: Ability) -> bool:
-        """Whether the provider has any of these abilities."""
-        return not self.provider.abilities.isdisjoint(abilities)
+        """Whether it has any of these abilities."""
+        return not self.abilities.isdisjoint(abilities)
 
 
 class Accounts:
@@ -58,6 +62,10 @@ class Accounts:
     def by_slug(self, slug: str) -> ConnectedAccount | None:
         """The account with a webhook address, on or off."""
         return next((account for account in self._recent.get().values() if account.slug == slug), None)
+
+    def all(self) -> list[ConnectedAccount]:
+        """Every account, on or off."""
+        return list(self._recent.get().values())
 
     def usable(self) -> list[ConnectedAccount]:
         """Accounts that may send now: on, and not opened."""
@@ -119,6 +127,7 @@ def connected(row: ProviderAccount) -> ConnectedAccount:
         opened_until=row.opened_until,
         look_up_delay_seconds=float(row.settings.get("look_up_delay_seconds", provider.look_up_delay_seconds)),
         provider=provider,
+        abilities=provider.abilities if row.settings.get("may_read", True) else provider.abilities - READING,
     )
 
 

@@ -20,6 +20,8 @@ class Reason(StrEnum):
     OUTCOME_UNKNOWN = "outcome_unknown"
     NOT_THERE = "not_there"
     SEND_AGAIN = "send_again"
+    SAME_KEY = "same_key"
+    NOT_SENT_AGAIN = "not_sent_again"
     HELD = "held"
     NOTHING_PROVES_IT = "nothing_proves_it"
     NO_PROOF_IN_TIME = "no_proof_in_time"
@@ -52,6 +54,8 @@ SENTENCES = {
     Reason.OUTCOME_UNKNOWN: "the provider gave no clear answer and is being asked",
     Reason.NOT_THERE: "the provider does not have it",
     Reason.SEND_AGAIN: "nobody can say whether it went out, so it is sent again",
+    Reason.SAME_KEY: "nobody can say whether it went out, and the provider drops a second one with the same key",
+    Reason.NOT_SENT_AGAIN: "nobody can say whether it went out, and it is not wanted any more",
     Reason.HELD: "nobody can say whether it went out, so it is held",
     Reason.NOTHING_PROVES_IT: "the provider took it and reports nothing more",
     Reason.NO_PROOF_IN_TIME: "no proof of delivery came in time",

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
+from uuid import UUID
+
+from django.db.models import Min
 
 from notifications.models import Attempt, Client, Route
 from notifications.recent import Recent
@@ -31,3 +35,10 @@ def owned_provider_ids(account_id: int, address_hash: str) -> frozenset[str]:
         account_id=account_id, message__address_hash=address_hash, provider_message_id__isnull=False
     )
     return frozenset(id for id in attempts.values_list("provider_message_id", flat=True) if id)
+
+
+def key_used_at(message_id: UUID, provider_key: str) -> datetime | None:
+    """When a message was first sent under an idempotency key of its provider."""
+    attempts = Attempt.objects.filter(message_id=message_id, provider_key=provider_key)
+    first: datetime | None = attempts.aggregate(first=Min("began_at"))["first"]
+    return first

@@ -77,12 +77,18 @@ class AttemptRef:
     id: str
     key: str | None = None
 
+    @property
+    def message(self) -> str:
+        """What all attempts of one message have in common."""
+        return self.id.rpartition("-")[0]
+
 
 @dataclass(frozen=True, slots=True)
 class SentMessage:
     """What may have been sent: all a provider needs to look for it.
 
-    `owned_ids` are provider message ids that belong to other attempts already; they are never ours.
+    `owned_ids` are provider message ids that belong to other attempts already; they are never ours. `any_attempt`: it may
+    have been sent under another number than `attempt` says, since our books are older than its sending.
     """
 
     message: OutgoingMessage
@@ -90,6 +96,7 @@ class SentMessage:
     began_at: datetime
     deadline_seconds: float
     owned_ids: frozenset[str] = frozenset()
+    any_attempt: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,6 +127,7 @@ MESSAGE_EVENTS: dict[str, Meaning] = {
     # They do not say whether hard or soft. A hard one is told by webhook, or as code 406 if we try again.
     "bounced": (EventKind.NOT_REACHED, None),
 }
+FOUND_AT_ONCE = 20  # more attempts than a message can have
 TIMES = ("DeliveredAt", "BouncedAt", "ChangedAt", "ReceivedAt")
 
 
@@ -156,7 +157,7 @@ class Postmark(Provider):
             "To": message.to,
             "Subject": re.sub(r"[\r\n]+", " ", reading.clean(message.subject or "")),
             "TextBody": reading.clean(message.text),
-            "Metadata": {"attempt": attempt.id},
+            "Metadata": {"attempt": attempt.id, "message": attempt.message},
             "Headers": [{"Name": "X-Attempt-Id", "Value": attempt.id}],
             "MessageStream": self._stream(),
             "TrackOpens": False,
@@ -186,7 +187,8 @@ class Postmark(Provider):
     # Looking up
 
     def find_request(self, sent: SentMessage, page: str | None = None) -> HttpRequest:
-        query = {"count": 1, "offset": 0, "metadata_attempt": sent.attempt.id, "messagestream": self._stream()}
+        name, value = _metadata_of(sent)
+        query = {"count": FOUND_AT_ONCE, "offset": 0, f"metadata_{name}": value, "messagestream": self._stream()}
         return HttpRequest("GET", f"{self.base_url}/messages/outbound?{urlencode(query)}", self._headers())
 
     def find_result(self, answer: HttpResponse, sent: SentMessage) -> FindResult:
@@ -196,12 +198,18 @@ class Postmark(Provider):
             return CannotTell(f"no list in the answer (HTTP {answer.status})")
         if not messages and reading.number(fields.get("TotalCount")) == 0:
             return NotThere()
-        message = messages[0] if messages and isinstance(messages[0], dict) else {}
-        message_id = reading.identifier(message.get("MessageID"))
-        # A search that ignored our filter would show somebody else's message.
-        if message_id is None or message_id in sent.owned_ids or _attempt(message) != sent.attempt.id:
-            return CannotTell("the answer shows no message of this attempt")
-        return Found(message_id, tuple(_status_events(message)))
+        name, value = _metadata_of(sent)
+        for message in messages:
+            message_id = reading.identifier(message.get("MessageID")) if isinstance(message, dict) else None
+            # A search that ignored our filter would show somebody else's message.
+            if message_id is None or reading.word(_metadata(message).get(name)) != value:
+                break
+            if message_id not in sent.owned_ids:
+                return Found(message_id, tuple(_status_events(message)))
+        else:
+            if sent.any_attempt and reading.number(fields.get("TotalCount")) == len(messages):
+                return NotThere()  # but those we know of
+        return CannotTell("the answer shows no message that could be this attempt's")
 
     def status_request(self, provider_message_id: str) -> HttpRequest:
         path = f"/messages/outbound/{quote(provider_message_id, safe='')}/details"
@@ -269,8 +277,17 @@ def _refusal_kind(status: int, code: int, message: str) -> type[ProviderError] |
 
 
 def _attempt(record: Mapping[str, Any]) -> str | None:
+    return reading.identifier(_metadata(record).get("attempt"))
+
+
+def _metadata(record: Mapping[str, Any]) -> Mapping[str, Any]:
     metadata = record.get("Metadata")
-    return reading.identifier(metadata.get("attempt")) if isinstance(metadata, dict) else None
+    return metadata if isinstance(metadata, dict) else {}
+
+
+def _metadata_of(sent: SentMessage) -> tuple[str, str]:
+    """What a search goes by: only one of them may be asked for."""
+    return ("message", sent.attempt.message) if sent.any_attempt else ("attempt", sent.attempt.id)
 
 
 def _meaning(report: Mapping[str, Any]) -> Meaning:

@@ -138,6 +138,7 @@ def message(
             "tried": [],
             "attempt_count": 1 if outcome else 0,
             "tries": 1 if outcome else 0,
+            "perhaps_sent": state is State.UNCERTAIN,
             "receipt_deadline": now + 3 * DAY if state in PROVEN else None,
             **fields,
         }

@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 import structlog
-from django.db import InterfaceError, OperationalError
+from django.db import InterfaceError, InternalError, OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from ninja import Query, Status
@@ -171,9 +171,10 @@ def _invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
 
 @api.exception_handler(OperationalError)
 @api.exception_handler(InterfaceError)
+@api.exception_handler(InternalError)
 def _database_away(request: HttpRequest, error: Exception) -> HttpResponse:
     if isinstance(error.__cause__, LockNotAvailable):
         return _conflict(request, error)
     log.error("database away", error=type(error.__cause__ or error).__name__)
-    detail = "The database is away; nothing was stored. Send again with the same key."
+    detail = "The database is away; whether this was stored is not certain. Send it again with the same key."
     return problem(HTTPStatus.SERVICE_UNAVAILABLE, detail, headers={"Retry-After": "5"})

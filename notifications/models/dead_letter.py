@@ -7,15 +7,17 @@ from notifications.models.message import Message
 
 
 class DeadLetter(models.Model):
-    """One message, or one task that failed for good, that a person must decide on."""
+    """One message, or one task that failed for good, that a person must decide on; or one that is held, and may."""
 
     class Kind(models.TextChoices):
         MESSAGE = "message"
         TASK = "task"
+        HELD = "held"  # a message that may or may not have gone out, and that nobody can be asked about
 
     class Resolution(models.TextChoices):
         REPLAYED = "replayed"
         DISCARDED = "discarded"
+        ANSWERED = "answered"  # it became known before anybody decided
 
     kind = models.CharField(max_length=10, choices=Kind)
     message = models.ForeignKey(
@@ -32,6 +34,13 @@ class DeadLetter(models.Model):
     class Meta:
         db_table = "dead_letter"
         permissions = [("operate_deadletter", "Can send dead letters again and discard them")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["message"],
+                condition=models.Q(kind="held", resolved_at__isnull=True),
+                name="dead_letter_one_while_held",
+            ),
+        ]
         indexes = [
             models.Index(fields=["-created_at"], condition=models.Q(resolved_at__isnull=True), name="dead_letter_open"),
         ]

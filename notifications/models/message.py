@@ -34,6 +34,7 @@ class Message(models.Model):
     tries = models.SmallIntegerField(db_default=0)  # attempts that count against the limit
     checks = models.SmallIntegerField(db_default=0)  # status questions asked in this state
     not_there = models.SmallIntegerField(db_default=0)  # clear noes to "is it there?" in this state
+    perhaps_sent = models.BooleanField(db_default=False)  # an attempt was unclear, and nothing has settled it yet
     escalate_at = models.DateTimeField(null=True)  # when the next step begins; null when it does not wait
     escalated_at = models.DateTimeField(null=True)  # when the step's window ran out
     receipt_deadline = models.DateTimeField(null=True)  # when waiting for proof ends; set when sent or uncertain

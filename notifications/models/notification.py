@@ -41,6 +41,7 @@ class Notification(models.Model):
     accepted_at = models.DateTimeField()
     send_at = models.DateTimeField()
     expires_at = models.DateTimeField()
+    restored_at = models.DateTimeField(null=True)  # from a backup; what of it seems unsent may have gone out before
     stopped_at = models.DateTimeField(null=True)
     fallback_sent_at = models.DateTimeField(null=True)  # when a step after the first began
     end = models.CharField(max_length=15, choices=End, null=True)  # null while open

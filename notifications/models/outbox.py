@@ -25,6 +25,7 @@ class OutboxEntry(models.Model):
     )
     provider_key = models.CharField(max_length=100, null=True)
     request_hash = models.CharField(max_length=64, null=True)
+    useful_seconds = models.IntegerField(null=True)
     began_at = models.DateTimeField(null=True)
 
     class Meta:

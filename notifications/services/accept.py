@@ -113,7 +113,7 @@ def accept_within(fields: Mapping[str, Any], *, client_name: str, now: datetime,
 
 def _store(row: NewRow, request: NewNotification) -> Accepted:
     lane = SENDING[request.priority]
-    messages = first_messages(row.id, row.steps, row.recipient, lane=lane, new_id=new_id)
+    messages = first_messages(row.id, row.steps, row.recipient, lane=lane)
     accepted_at = sql.accept(row, messages)
     if accepted_at is None:
         return _replay(sql.stored(row.client_id, request.idempotency_key or ""), row.fingerprint)

@@ -91,6 +91,7 @@ def _verdict(
         reason=judgement.reason,
         next_at=notification.now + timedelta(seconds=_wait_seconds(state, message, Priority(notification.priority))),
         escalate_at=message.escalate_at if state in OPEN and not is_satisfied else None,
+        perhaps_sent=False,
     )
     if message.open_attempt is not None:
         verdict.outcome = _outcome_of(message.open_attempt, known)
@@ -113,7 +114,9 @@ def _outcome_of(attempt: int, known: list[Evidence]) -> Outcome:
 def _call_off(notification: LockedNotification, besides: set[UUID]) -> list[Verdict]:
     """A delivery makes what has not begun needless."""
     return [
-        on_locked(message, notification, State.CANCELLED, reason=Reason.DELIVERED_BY_ANOTHER_STEP)
+        on_locked(message, notification, State.UNCERTAIN, reason=Reason.NOT_SENT_AGAIN)
+        if message.perhaps_sent
+        else on_locked(message, notification, State.CANCELLED, reason=Reason.DELIVERED_BY_ANOTHER_STEP)
         for message in notification.messages
         if message.state is State.QUEUED and message.open_attempt is None and message.id not in besides
     ]

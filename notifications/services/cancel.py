@@ -65,6 +65,6 @@ def _result(message: LockedMessage) -> CancelResult:
         return CancelResult.ENDED
     if message.state is State.SENT:
         return CancelResult.ALREADY_AT_THE_PROVIDER
-    if message.state is State.UNCERTAIN or message.open_attempt is not None:
+    if message.state is State.UNCERTAIN or message.perhaps_sent or message.open_attempt is not None:
         return CancelResult.UNKNOWN
     return CancelResult.STOPPED

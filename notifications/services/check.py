@@ -22,7 +22,8 @@ from notifications.runtime import Runtime
 from notifications.selectors import owned_provider_ids
 from notifications.services import outcomes
 from notifications.services.apply import apply_waiting
-from notifications.services.prepare import Check, attempt_ref, escalate, render
+from notifications.services.calls import attempt_ref, render
+from notifications.services.prepare import Check, escalate
 from notifications.services.record import insist, record
 from notifications.services.reports import new_events
 from notifications.services.verdicts import on_claimed
@@ -138,12 +139,16 @@ def _question(check: Check, sent: dict[UUID, SentMessage], page: str | None) -> 
 
 def _sent_message(check: Check, now: datetime) -> SentMessage:
     row = check.row
+    began_at = row.last_began_at or now
+    forgotten = row.restored_at - began_at if row.restored_at and row.is_older_than_restore(began_at) else None
+    deadline = outbox.call_seconds(row.priority)
     return SentMessage(
-        message=render(row, now),
+        message=render(row, row.last_useful_seconds),
         attempt=attempt_ref(row, row.attempt_count),
-        began_at=row.last_began_at or now,
-        deadline_seconds=outbox.call_seconds(row.priority),
+        began_at=began_at,
+        deadline_seconds=deadline + forgotten.total_seconds() if forgotten else deadline,
         owned_ids=owned_provider_ids(check.account.id, row.address_hash),
+        any_attempt=forgotten is not None,
     )
 
 

@@ -17,11 +17,13 @@ from notifications.numbers import numbers
 from notifications.outbox import Batch, WaveSize
 from notifications.runtime import Runtime
 from notifications.services import outcomes
+from notifications.services.calls import Planned
 from notifications.services.check import check
 from notifications.services.late import file_late
-from notifications.services.prepare import Planned, is_handled_alone, judge_error, prepare, situation_of
+from notifications.services.prepare import is_handled_alone, judge_error, prepare, situation_of
 from notifications.services.record import insist, record
 from notifications.sql.apply import SuppressedAddress
+from notifications.sql.quarantine import suppose
 from notifications.sql.record import Verdict
 from providers.errors import NotStarted, OutcomeUnknown, ProviderError
 from providers.messages import HttpResponse, SendResult
@@ -65,6 +67,8 @@ class Drain:
         notification_ids = {row.message_id: row.notification_id for row in batch.rows}
         record(plan.verdicts, claim=batch.claim, notification_ids=notification_ids, runtime=self.runtime)
         check(plan.checks, batch, accounts=self.accounts, runtime=self.runtime)
+        if plan.supposed:
+            insist(lambda: suppose(plan.supposed, claim=batch.claim), self.runtime)
         left = {planned.row.message_id: planned.row for planned in plan.sends}
         for wave in outbox.waves(plan.sends, self.wave_size, is_handled_alone):
             if self.is_over():

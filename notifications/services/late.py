@@ -11,7 +11,7 @@ from notifications.hints import Hints
 from notifications.models import Outcome
 from notifications.models.delivery_event import Source
 from notifications.runtime import Runtime
-from notifications.services.prepare import Planned
+from notifications.services.calls import Planned
 from notifications.services.record import insist
 from notifications.sql.apply import NewEvent
 from notifications.sql.record import LateAnswer, Verdict
@@ -39,6 +39,7 @@ def _late(planned: Planned, verdict: Verdict, began_at: datetime) -> LateAnswer:
         intent.account_id,
         intent.provider_key,
         intent.request_hash,
+        intent.useful_seconds,
         began_at,
         verdict.provider_message_id,
         verdict.answer or verdict.error,

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from random import Random
+from typing import Any
 
 from notifications import retries
 from notifications.accounts import ConnectedAccount
@@ -120,11 +121,11 @@ def next_check(row: Claimed, account: ConnectedAccount, now: datetime, *, checks
     return now + timedelta(seconds=seconds)
 
 
-def give_up(row: Claimed, now: datetime, reason: Reason, *, tries: int | None = None) -> Verdict:
+def give_up(row: Claimed, now: datetime, reason: Reason, **changes: Any) -> Verdict:
     """End here if another step can take over, else leave it to a person."""
     next_step = has_next_step(row.steps, row.recipient, row.step)
     state = State.FAILED if next_step else State.DEAD_LETTERED
-    return on_claimed(row, state, now=now, reason=reason, tries=row.tries if tries is None else tries)
+    return on_claimed(row, state, now=now, reason=reason, **changes)
 
 
 def ask(row: Claimed, account: ConnectedAccount | None, now: datetime, began_at: datetime, *, tries: int) -> Verdict:
@@ -140,11 +141,18 @@ def ask(row: Claimed, account: ConnectedAccount | None, now: datetime, began_at:
     )
 
 
-def send_again(row: Claimed, now: datetime, reason: Reason) -> Verdict:
-    """Queue what was, or may have been, sent to no avail, as long as it has tries left."""
+def send_again(row: Claimed, now: datetime, reason: Reason, *, wait_seconds: float = 0.0) -> Verdict:
+    """Queue what may have been sent, or certainly was not (`NOT_THERE`), as long as it has tries left."""
+    perhaps_sent = reason is not Reason.NOT_THERE
     if row.tries >= numbers().tries:
-        return give_up(row, now, Reason.TRIES_USED_UP)
-    return on_claimed(row, State.QUEUED, now=now, reason=reason, next_at=now)
+        return give_up(row, now, Reason.TRIES_USED_UP, perhaps_sent=perhaps_sent)
+    next_at = now + timedelta(seconds=wait_seconds)
+    return on_claimed(row, State.QUEUED, now=now, reason=reason, next_at=next_at, perhaps_sent=perhaps_sent)
+
+
+def hold(row: Claimed, now: datetime, reason: Reason = Reason.HELD, **changes: Any) -> Verdict:
+    """Send nothing more of what may be out: evidence decides, or its deadline."""
+    return on_claimed(row, State.UNCERTAIN, now=now, reason=reason, **changes)
 
 
 def _again(situation: Situation, error: ProviderError, lead: Lead) -> Verdict:

@@ -2,45 +2,38 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from random import Random
 
 import structlog
-from django.db import InterfaceError, OperationalError
 
-from notifications import routing
+from notifications import retries, routing
 from notifications.accounts import Accounts, ConnectedAccount
+from notifications.lanes import Priority
 from notifications.models import OnUnclear, Outcome
+from notifications.numbers import numbers
 from notifications.outbox import Batch
 from notifications.reasons import Reason
 from notifications.services import outcomes
+from notifications.services.calls import Planned, plan_call, repeat
 from notifications.services.outcomes import Situation
+from notifications.services.quarantine import supposition
 from notifications.services.verdicts import on_claimed
 from notifications.sql.begin import Intent
 from notifications.sql.claim import Claimed
 from notifications.sql.record import Verdict
+from notifications.sql.rows import DATABASE_AWAY
 from notifications.states import ENDED, State
 from providers.errors import ProviderError
-from providers.messages import Ability, AttemptRef, Channel, HttpRequest, OutgoingMessage
+from providers.messages import Ability
 
 log = structlog.get_logger(__name__)
 
 HANDLED_ALONE_AFTER_STRIKES = 3
 GIVEN_UP_AFTER_STRIKES = 6
 UNWANTED = {"opted_out", "complaint"}  # suppressions that the recipient asked for
-
-
-@dataclass(frozen=True, slots=True)
-class Planned:
-    """A call to make, if begin allows it."""
-
-    row: Claimed
-    account: ConnectedAccount
-    request: HttpRequest
-    intent: Intent
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +54,7 @@ class Plan:
     verdicts: list[Verdict] = field(default_factory=list)
     sends: list[Planned] = field(default_factory=list)
     checks: list[Check] = field(default_factory=list)
+    supposed: list[Intent] = field(default_factory=list)  # calls of a time that the database has forgotten
 
 
 def prepare(batch: Batch, accounts: Accounts, random: Random) -> Plan:
@@ -70,7 +64,7 @@ def prepare(batch: Batch, accounts: Accounts, random: Random) -> Plan:
     for row in batch.rows:
         try:
             _prepare(row, plan, chooser)
-        except (OperationalError, InterfaceError):
+        except DATABASE_AWAY:
             raise  # the database is away: no fault of the row
         except Exception:
             log.exception("cannot be prepared", message_id=str(row.message_id))
@@ -88,8 +82,6 @@ class _Chooser:
         self._rested = accounts.rested(now)
 
     def choose(self, row: Claimed) -> ConnectedAccount | None:
-        if row.reason == Reason.SEND_AGAIN:  # perhaps sent already: never by a second provider
-            return self._pick([account for account in self.accounts.usable() if account.id == row.account_id], row)
         while rested := self._pick(self._rested, row):
             self._rested.remove(rested)
             if self.accounts.take_probe(rested):
@@ -97,6 +89,8 @@ class _Chooser:
         return self._pick(self.accounts.usable(), row)
 
     def _pick(self, candidates: Collection[ConnectedAccount], row: Claimed) -> ConnectedAccount | None:
+        if row.perhaps_sent:  # never by a second provider
+            return next((account for account in candidates if account.id == row.account_id), None)
         return routing.choose(candidates, channel=row.channel, country=row.country, tried=row.tried, random=self.random)
 
 
@@ -108,6 +102,8 @@ def _prepare(row: Claimed, plan: Plan, chooser: _Chooser) -> None:
         plan.verdicts.append(_file_lost_attempt(row, row.began_at, chooser))
     elif row.strikes > GIVEN_UP_AFTER_STRIKES and row.state is not State.SENT:
         plan.verdicts.append(outcomes.give_up(row, now, Reason.KILLS_ITS_WORKER))
+    elif row.state is State.QUEUED and not row.perhaps_sent and (supposed := supposition(row, chooser.accounts)):
+        plan.supposed.append(supposed)
     elif row.state is State.QUEUED:
         _prepare_send(row, plan, chooser)
     elif row.receipt_deadline is not None and row.receipt_deadline <= now:
@@ -122,7 +118,7 @@ def _file_lost_attempt(row: Claimed, began_at: datetime, chooser: _Chooser) -> V
     verdict = outcomes.ask(row, account, chooser.now, began_at, tries=row.tries + 1)
     verdict.account_id = row.open_account_id
     verdict.outcome = Outcome.UNCLEAR
-    verdict.error = "LeaseRanOut"
+    verdict.error = "Restored" if row.is_older_than_restore(began_at) else "LeaseRanOut"
     return verdict
 
 
@@ -133,30 +129,53 @@ def _prepare_send(row: Claimed, plan: Plan, chooser: _Chooser) -> None:
         return
     account = chooser.choose(row)
     if account is None:
-        plan.verdicts.append(outcomes.give_up(row, chooser.now, Reason.NO_ACCOUNT))
+        plan.verdicts.append(_without_account(row, chooser))
         return
     try:
-        plan.sends.append(plan_call(row, account, chooser.now))
+        planned = plan_call(row, account, chooser.now)
     except ProviderError as error:
         situation = situation_of(row, account, chooser.accounts, chooser.random, now=chooser.now, began_at=chooser.now)
         verdict = judge_error(situation, error, chooser.accounts)
         verdict.outcome = None  # no call was made
         plan.verdicts.append(verdict)
+        return
+    if planned is None:
+        plan.verdicts.append(outcomes.hold(row, chooser.now))
+    else:
+        plan.sends.append(planned)
+
+
+def _without_account(row: Claimed, chooser: _Chooser) -> Verdict:
+    if not row.perhaps_sent:
+        return outcomes.give_up(row, chooser.now, Reason.NO_ACCOUNT)
+    wait = timedelta(seconds=numbers().account_open_seconds)  # for the one account that may have it
+    return on_claimed(row, State.QUEUED, now=chooser.now, reason=Reason.WAITING_TO_RETRY, next_at=chooser.now + wait)
 
 
 def _must_not_go(row: Claimed, now: datetime) -> Verdict | None:
     """The verdict on a message that must not be sent any more; None for one that may."""
+    unwanted = _unwanted(row, now)
+    if unwanted is None:
+        return None
+    state, reason = unwanted
+    escalation = {"escalated": True, "escalate_at": None} if reason is Reason.WINDOW_OVER else {}
+    if row.perhaps_sent:  # it may be out: no end that says it is not
+        return outcomes.hold(row, now, Reason.NOT_SENT_AGAIN, **escalation)
+    return on_claimed(row, state, now=now, reason=reason, **escalation)
+
+
+def _unwanted(row: Claimed, now: datetime) -> tuple[State, Reason] | None:
+    """Where a message belongs that must not be sent any more, and why."""
     if row.is_stopped:
-        return on_claimed(row, State.CANCELLED, now=now, reason=Reason.STOPPED)
+        return State.CANCELLED, Reason.STOPPED
     if row.is_incident_over:
-        return on_claimed(row, State.CANCELLED, now=now, reason=Reason.INCIDENT_OVER)
+        return State.CANCELLED, Reason.INCIDENT_OVER
     if row.expires_at <= now:
-        return on_claimed(row, State.EXPIRED, now=now, reason=Reason.TOO_LATE)
+        return State.EXPIRED, Reason.TOO_LATE
     if row.suppressed is not None:
-        reason = Reason.OPTED_OUT if row.suppressed in UNWANTED else Reason.ADDRESS_SUPPRESSED
-        return on_claimed(row, State.SUPPRESSED, now=now, reason=reason)
+        return State.SUPPRESSED, Reason.OPTED_OUT if row.suppressed in UNWANTED else Reason.ADDRESS_SUPPRESSED
     if row.escalate_at is not None and row.escalate_at <= now:
-        return on_claimed(row, State.EXPIRED, now=now, reason=Reason.WINDOW_OVER, escalated=True)
+        return State.EXPIRED, Reason.WINDOW_OVER
     return None
 
 
@@ -166,6 +185,8 @@ def situation_of(
     """A message at the moment an outcome is known."""
 
     def has_another(tried: Collection[int]) -> bool:
+        if row.perhaps_sent:  # no other provider may have it
+            return False
         usable = accounts.usable()
         return bool(routing.choose(usable, channel=row.channel, country=row.country, tried=tried, random=random))
 
@@ -189,46 +210,41 @@ def judge_error(situation: Situation, error: ProviderError, accounts: Accounts) 
     return verdict
 
 
-def plan_call(row: Claimed, account: ConnectedAccount, now: datetime) -> Planned:
-    """Render a message for an account. The same message, attempt and account give the same bytes."""
-    number = row.attempt_count + 1
-    attempt = attempt_ref(row, number)
-    request = account.provider.send_request(render(row, now), attempt)
-    digest = hashlib.sha256(b"\0".join((request.method.encode(), request.url.encode(), request.body))).hexdigest()
-    return Planned(row, account, request, Intent(row.message_id, number, account.id, attempt.key, digest))
-
-
-def attempt_ref(row: Claimed, number: int) -> AttemptRef:
-    """What an attempt is called on the wire."""
-    return AttemptRef(id=f"{row.message_id.hex}-{number}")
-
-
-def render(row: Claimed, now: datetime) -> OutgoingMessage:
-    """The message as its recipient will read it."""
-    content = row.content[row.channel]
-    return OutgoingMessage(
-        channel=Channel(row.channel),
-        to=row.address,
-        text=content.get("text", ""),
-        subject=content.get("subject"),
-        html=content.get("html"),
-        useful_seconds=max(1, int((row.expires_at - now).total_seconds())),
-    )
-
-
 def _prepare_check(row: Claimed, plan: Plan, chooser: _Chooser) -> None:
     now = chooser.now
     escalates = row.escalate_at is not None and row.escalate_at <= now
     account = chooser.accounts.get(row.account_id)
-    if account is not None and _can_be_asked(row, account) and not (escalates and account.opened_at):
+    if account is not None and _may_go_again(row, now) and repeat(row, account, now) is not None:
+        plan.verdicts.append(_same_key(row, chooser))
+    elif account is not None and _can_be_asked(row, account) and not (escalates and account.opened_at):
         plan.checks.append(Check(row, account, escalates))
     elif escalates:
         plan.verdicts.append(escalate(row, account, now))
-    elif row.state is State.UNCERTAIN and row.on_unclear == OnUnclear.SEND_AGAIN and row.escalated_at is None:
-        plan.verdicts.append(outcomes.send_again(row, now, Reason.SEND_AGAIN))
+    elif row.state is State.UNCERTAIN:
+        plan.verdicts.append(_by_policy(row, now))
     else:
-        reason = Reason.HELD if row.state is State.UNCERTAIN else ""
-        plan.verdicts.append(on_claimed(row, row.state, now=now, reason=reason))
+        plan.verdicts.append(on_claimed(row, row.state, now=now, reason=""))
+
+
+def _may_go_again(row: Claimed, now: datetime) -> bool:
+    return row.state is State.UNCERTAIN and row.escalated_at is None and _unwanted(row, now) is None
+
+
+def _same_key(row: Claimed, chooser: _Chooser) -> Verdict:
+    """Once more under the same key: the provider drops it if it has it, and answers as the first time."""
+    wait = retries.retry_in_seconds(
+        Priority(row.priority), tries=row.tries, retry_after_seconds=None, random=chooser.random
+    )
+    return outcomes.send_again(row, chooser.now, Reason.SAME_KEY, wait_seconds=wait)
+
+
+def _by_policy(row: Claimed, now: datetime) -> Verdict:
+    """Nobody can be asked: what its client prefers, a second one or none."""
+    if not _may_go_again(row, now):
+        return outcomes.hold(row, now, Reason.NOT_SENT_AGAIN)
+    if row.on_unclear == OnUnclear.SEND_AGAIN:
+        return outcomes.send_again(row, now, Reason.SEND_AGAIN)
+    return outcomes.hold(row, now)
 
 
 def _can_be_asked(row: Claimed, account: ConnectedAccount) -> bool:

@@ -7,7 +7,7 @@ from typing import TypeVar
 from uuid import UUID
 
 import structlog
-from django.db import InterfaceError, OperationalError, connection, transaction
+from django.db import connection, transaction
 
 import notifications.sql.apply as reports
 import notifications.sql.lock as locks
@@ -17,6 +17,7 @@ from notifications.runtime import Runtime
 from notifications.services.settle import settle
 from notifications.sql.apply import SuppressedAddress
 from notifications.sql.record import Verdict
+from notifications.sql.rows import DATABASE_AWAY
 from notifications.states import ENDED
 
 log = structlog.get_logger(__name__)
@@ -62,7 +63,7 @@ def insist(work: Callable[[], Result], runtime: Runtime) -> Result:
     while True:
         try:
             return work()
-        except (OperationalError, InterfaceError) as error:
+        except DATABASE_AWAY as error:
             if runtime.stopping() or connection.in_atomic_block:
                 raise
             log.warning("database away, trying again", error=type(error.__cause__ or error).__name__)

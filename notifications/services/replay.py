@@ -9,7 +9,7 @@ import notifications.sql.lock as locks
 from notifications.addresses import redact
 from notifications.hints import hints
 from notifications.lanes import Priority
-from notifications.models import Attempt, DeadLetter, Message, Outcome
+from notifications.models import DeadLetter, Message
 from notifications.reasons import Reason
 from notifications.services.settle import settle
 from notifications.services.verdicts import lane_of, on_locked
@@ -31,7 +31,9 @@ def file_task(name: str, error: BaseException) -> None:
 
 
 def replay(dead_letter_id: int, *, by: str) -> None:
-    """Give a dead-lettered message a new entry and new tries. One whose last attempt was unclear is looked up first.
+    """Give a dead-lettered message a new entry and new tries. One that may have gone out is looked up first.
+
+    A held one is sent again, through the account that may have it: it may arrive twice.
 
     Raises CannotReplay.
     """
@@ -42,14 +44,15 @@ def replay(dead_letter_id: int, *, by: str) -> None:
         notification_id = Message.objects.values_list("notification_id", flat=True).get(id=letter.message_id)
         (notification,) = locks.lock([notification_id])
         message = next(message for message in notification.messages if message.id == letter.message_id)
-        if message.state is not State.DEAD_LETTERED:
+        is_held = letter.kind == DeadLetter.Kind.HELD and message.state is State.UNCERTAIN
+        if not is_held and message.state is not State.DEAD_LETTERED:
             raise CannotReplay(f"the message is {message.state.label.lower()} by now")
         if not notification.is_useful:
             raise CannotReplay("the notification was cancelled, has expired, or its incident has ended")
-        verdict = _verdict(message, notification)
+        verdict = _verdict(message, notification, again=is_held)
+        _resolve(letter, DeadLetter.Resolution.REPLAYED, by)
         record([verdict], claim=None)
         add_entry(verdict, client_id=notification.client_id)
-        _resolve(letter, DeadLetter.Resolution.REPLAYED, by)
         settle([notification_id])
         hints.drain_after_commit(lane_of(verdict.state, Priority(notification.priority)))
 
@@ -67,13 +70,12 @@ def _open_letter(dead_letter_id: int) -> DeadLetter:
     return letter
 
 
-def _verdict(message: LockedMessage, notification: LockedNotification) -> Verdict:
-    last = Attempt.objects.filter(message_id=message.id, number=message.attempt_count).first()
-    is_unclear = last is not None and last.outcome == Outcome.UNCLEAR and last.looked_up is None
+def _verdict(message: LockedMessage, notification: LockedNotification, *, again: bool) -> Verdict:
+    """`again`: a person has decided that twice is better than not at all."""
     return on_locked(
         message,
         notification,
-        State.UNCERTAIN if is_unclear else State.QUEUED,
+        State.UNCERTAIN if message.perhaps_sent and not again else State.QUEUED,
         reason=Reason.REPLAYED,
         tries=0,
         tried=[],

@@ -8,7 +8,6 @@ from uuid import UUID
 import notifications.sql.lock as locks
 import notifications.sql.settle as sql
 from notifications.hints import hints
-from notifications.ids import new_id
 from notifications.lanes import SENDING, Priority
 from notifications.models import Category
 from notifications.reasons import Reason
@@ -53,7 +52,6 @@ def next_messages(notification: LockedNotification) -> list[NewMessage]:
         notification.recipient,
         lane=SENDING[Priority(notification.priority)],
         after=newest[-1].step,
-        new_id=new_id,
     )
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
 from notifications import addresses
+from notifications.ids import step_id
 from notifications.lanes import Lane
 from notifications.reasons import Reason
 from notifications.sql.accept import NewMessage
@@ -26,7 +27,6 @@ def first_messages(
     recipient: Mapping[str, str],
     *,
     lane: Lane,
-    new_id: Callable[[], UUID],
     after: int = -1,
 ) -> list[NewMessage]:
     """The message of the first step after `after` that has an address, and an ended one for each step without before it.
@@ -42,7 +42,7 @@ def first_messages(
         window = step.get("window_seconds") if has_next_step(steps, recipient, number) else None
         messages.append(
             NewMessage(
-                id=new_id(),
+                id=step_id(notification_id, number),
                 notification_id=notification_id,
                 step=number,
                 channel=step["channel"],

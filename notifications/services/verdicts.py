@@ -26,6 +26,7 @@ class Progress(Protocol):
     tries: int
     checks: int
     not_there: int
+    perhaps_sent: bool
     escalate_at: datetime | None
     receipt_deadline: datetime | None
 
@@ -65,6 +66,7 @@ def _verdict(
         "tries": message.tries,
         "checks": message.checks if stays else 0,
         "not_there": message.not_there if stays else 0,
+        "perhaps_sent": to is State.UNCERTAIN or (message.perhaps_sent and to is not State.SENT),
         "escalate_at": None if to in ENDED else message.escalate_at,
         "receipt_deadline": _receipt_deadline(message, to, now),
         **changes,

@@ -115,7 +115,7 @@ added AS (
     SELECT m.id, m.notification_id, m.step, m.channel, m.address, m.address_hash, m.country, m.state, m.reason,
            owner.due_at + m.window_seconds * interval '1 second'
     FROM {MESSAGES.sql} JOIN owner ON owner.id = m.notification_id
-    ON CONFLICT (notification_id, step, part) DO NOTHING
+    ON CONFLICT DO NOTHING
     RETURNING id, state
 ), promised AS (
     INSERT INTO outbox (message_id, client_id, lane, due_at)

@@ -105,9 +105,19 @@ class Evidence:
     error_code: str
 
 
+# What was repeated under one key is one message to its provider, whichever attempt the report names.
 EVIDENCE = """
-SELECT message_id, attempt_number, kind, provider_message_id, provider_status, error_code
-FROM delivery_event WHERE message_id = ANY (%(ids)s)
+SELECT e.message_id, coalesce(repeated.last, e.attempt_number), e.kind, e.provider_message_id, e.provider_status,
+    e.error_code
+FROM delivery_event e LEFT JOIN LATERAL (
+    SELECT max(later.number) AS last FROM attempt a JOIN LATERAL (
+        SELECT number FROM attempt WHERE message_id = a.message_id AND provider_key = a.provider_key
+        UNION ALL
+        SELECT attempt FROM outbox WHERE message_id = a.message_id AND provider_key = a.provider_key
+    ) later ON true
+    WHERE a.message_id = e.message_id AND a.number = e.attempt_number AND a.provider_key IS NOT NULL
+) repeated ON true
+WHERE e.message_id = ANY (%(ids)s)
 UNION ALL
 SELECT message_id, number, 'accepted', provider_message_id, '', ''
 FROM attempt WHERE message_id = ANY (%(ids)s) AND outcome = 'taken'"""

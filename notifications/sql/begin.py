@@ -18,6 +18,7 @@ class Intent:
     account_id: int
     provider_key: str | None
     request_hash: str
+    useful_seconds: int | None
 
 
 INTENTS = Table(
@@ -28,6 +29,7 @@ INTENTS = Table(
         "account_id": "bigint",
         "provider_key": "text",
         "request_hash": "text",
+        "useful_seconds": "int4",
     },
 )
 
@@ -38,7 +40,7 @@ WITH mine AS MATERIALIZED (
     ORDER BY message_id FOR NO KEY UPDATE
 )
 UPDATE outbox SET attempt = w.number, account_id = w.account_id, provider_key = w.provider_key,
-    request_hash = w.request_hash, began_at = clock_timestamp()
+    request_hash = w.request_hash, useful_seconds = w.useful_seconds, began_at = clock_timestamp()
 FROM mine
 JOIN {INTENTS.sql} ON w.message_id = mine.message_id
 JOIN message m ON m.id = mine.message_id

@@ -41,6 +41,7 @@ class Claimed:
     tries: int
     checks: int
     not_there: int
+    perhaps_sent: bool
     escalate_at: datetime | None
     escalated_at: datetime | None
     receipt_deadline: datetime | None
@@ -54,14 +55,22 @@ class Claimed:
     expires_at: datetime
     is_stopped: bool
     is_incident_over: bool
+    restored_at: datetime | None
     suppressed: str | None  # reason
     # the newest finished attempt
     last_began_at: datetime | None
     last_provider_message_id: str | None
+    last_provider_key: str | None
+    last_request_hash: str | None
+    last_useful_seconds: int | None
 
     def __post_init__(self) -> None:
         self.state = State(self.state)
         self.recipient, self.content, self.steps = map(json.loads, (self.recipient, self.content, self.steps))
+
+    def is_older_than_restore(self, began_at: datetime) -> bool:
+        """Whether an attempt began in a time that a restored database may have forgotten."""
+        return self.restored_at is not None and began_at < self.restored_at
 
 
 # now() in the condition, because a volatile bound is no index bound; by ctid, because joined by key the planner scans
@@ -79,17 +88,18 @@ WITH due AS MATERIALIZED (
 )
 SELECT clock_timestamp(), mine.message_id, mine.strikes, mine.attempt, mine.account_id, mine.began_at,
     m.notification_id, m.step, m.channel, m.address, m.address_hash, m.country, m.state, m.reason, m.account_id, m.tried,
-    m.rerouted, m.attempt_count, m.tries, m.checks, m.not_there, m.escalate_at, m.escalated_at, m.receipt_deadline,
+    m.rerouted, m.attempt_count, m.tries, m.checks, m.not_there, m.perhaps_sent, m.escalate_at, m.escalated_at,
+    m.receipt_deadline,
     n.category, n.priority, n.recipient, n.content, n.steps, n.on_unclear, n.expires_at,
-    n.stopped_at IS NOT NULL, coalesce(i.ended_at <= now(), false), s.reason,
-    last.began_at, last.provider_message_id
+    n.stopped_at IS NOT NULL, coalesce(i.ended_at <= now(), false), n.restored_at, s.reason,
+    last.began_at, last.provider_message_id, last.provider_key, last.request_hash, last.useful_seconds
 FROM mine
 JOIN message m ON m.id = mine.message_id
 JOIN notification n ON n.id = m.notification_id
 LEFT JOIN incident i ON i.id = n.incident_id
 LEFT JOIN suppression s ON s.channel = m.channel AND s.address_hash = m.address_hash
     AND (s.until IS NULL OR s.until > now())
-LEFT JOIN attempt last ON m.state <> 'queued' AND last.message_id = m.id AND last.number = m.attempt_count
+LEFT JOIN attempt last ON (m.state <> 'queued' OR m.perhaps_sent) AND last.message_id = m.id AND last.number = m.attempt_count
 ORDER BY mine.message_id"""
 
 RELEASE = """

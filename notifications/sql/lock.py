@@ -33,6 +33,7 @@ class LockedMessage:
     tries: int
     checks: int
     not_there: int
+    perhaps_sent: bool
     escalate_at: datetime | None
     escalated_at: datetime | None
     receipt_deadline: datetime | None
@@ -88,7 +89,7 @@ SELECT clock_timestamp(), n.id, n.client_id, n.category, n.priority, n.recipient
 FROM notification n LEFT JOIN incident i ON i.id = n.incident_id WHERE n.id = ANY (%(ids)s) ORDER BY n.id"""
 MESSAGES = """
 SELECT m.id, m.notification_id, m.step, m.part, m.channel, m.address, m.address_hash, m.state, m.reason, m.account_id,
-    m.tried, m.rerouted, m.attempt_count, m.tries, m.checks, m.not_there, m.escalate_at, m.escalated_at,
+    m.tried, m.rerouted, m.attempt_count, m.tries, m.checks, m.not_there, m.perhaps_sent, m.escalate_at, m.escalated_at,
     m.receipt_deadline, o.message_id IS NOT NULL, o.claim, o.lane, o.due_at, o.attempt, o.account_id
 FROM message m LEFT JOIN outbox o ON o.message_id = m.id
 WHERE m.notification_id = ANY (%(ids)s) ORDER BY m.notification_id, m.step, m.part"""

@@ -31,6 +31,7 @@ class Verdict:
     tries: int = 0
     checks: int = 0
     not_there: int = 0
+    perhaps_sent: bool = False
     escalate_at: datetime | None = None
     escalated: bool = False  # its window ran out now
     receipt_deadline: datetime | None = None
@@ -61,6 +62,7 @@ VERDICTS = Table(
         "tries": "int2",
         "checks": "int2",
         "not_there": "int2",
+        "perhaps_sent": "bool",
         "escalate_at": "timestamptz",
         "escalated": "bool",
         "receipt_deadline": "timestamptz",
@@ -82,24 +84,25 @@ held AS MATERIALIZED (
 # … or those of a transaction that has locked notifications, entries and messages already (lock.py).
 LOCKED = """
 held AS MATERIALIZED (
-    SELECT m.id AS message_id, o.attempt, o.account_id, o.provider_key, o.request_hash, o.began_at
+    SELECT m.id AS message_id, o.attempt, o.account_id, o.provider_key, o.request_hash, o.useful_seconds,
+        o.began_at
     FROM message m LEFT JOIN outbox o ON o.message_id = m.id WHERE m.id = ANY (%(ids)s)
 )"""
 
 RECORD = f"""
 WITH {{held}}, v AS MATERIALIZED (
     SELECT v.*, held.attempt AS number, held.account_id AS attempt_account, held.provider_key, held.request_hash,
-        held.began_at
+        held.useful_seconds, held.began_at
     FROM {VERDICTS.sql} JOIN held ON held.message_id = v.message_id
 ), closed AS (
     DELETE FROM outbox USING v WHERE outbox.message_id = v.message_id AND v.due_at IS NULL
 ), kept AS (
     UPDATE outbox SET claim = NULL, strikes = 0, lane = v.lane, due_at = v.due_at,
-        attempt = NULL, account_id = NULL, provider_key = NULL, request_hash = NULL, began_at = NULL
+        attempt = NULL, account_id = NULL, provider_key = NULL, request_hash = NULL, useful_seconds = NULL, began_at = NULL
     FROM v WHERE outbox.message_id = v.message_id AND v.due_at IS NOT NULL
 ), moved AS (
     UPDATE message SET state = v.state, reason = v.reason, account_id = v.account_id, tried = v.tried,
-        rerouted = v.rerouted, tries = v.tries, checks = v.checks, not_there = v.not_there,
+        rerouted = v.rerouted, tries = v.tries, checks = v.checks, not_there = v.not_there, perhaps_sent = v.perhaps_sent,
         attempt_count = CASE WHEN v.outcome IS NULL THEN message.attempt_count ELSE v.number END,
         escalate_at = v.escalate_at, receipt_deadline = v.receipt_deadline,
         escalated_at = CASE WHEN v.escalated THEN clock_timestamp() ELSE message.escalated_at END,
@@ -107,16 +110,25 @@ WITH {{held}}, v AS MATERIALIZED (
     FROM v WHERE message.id = v.message_id AND message.state = v.leaving
     RETURNING message.id, v.state, v.leaving, v.reason, v.error, v.error_code
 ), filed AS (
-    INSERT INTO attempt (message_id, number, account_id, provider_key, request_hash, began_at, ended_at,
+    INSERT INTO attempt (message_id, number, account_id, provider_key, request_hash, useful_seconds, began_at, ended_at,
         outcome, error, error_code, http_status, provider_message_id, answer, late_answer)
-    SELECT v.message_id, v.number, v.attempt_account, v.provider_key, v.request_hash, v.began_at, clock_timestamp(),
-        v.outcome, v.error, v.error_code, v.http_status, v.provider_message_id, v.answer, ''
+    SELECT v.message_id, v.number, v.attempt_account, v.provider_key, v.request_hash, v.useful_seconds, v.began_at,
+        clock_timestamp(), v.outcome, v.error, v.error_code, v.http_status, v.provider_message_id, v.answer, ''
     FROM v WHERE v.outcome IS NOT NULL AND v.number IS NOT NULL
     ON CONFLICT (message_id, number) DO NOTHING  -- a fenced holder was first to file its late answer
 ), dead AS (
     INSERT INTO dead_letter (kind, message_id, task, reason, last_error)
     SELECT 'message', id, '', reason, concat_ws(' ', nullif(error, ''), nullif(error_code, ''))
     FROM moved WHERE state = 'dead_lettered' AND leaving <> 'dead_lettered'
+), held_up AS (
+    INSERT INTO dead_letter (kind, message_id, task, reason, last_error)
+    SELECT 'held', id, '', reason, '' FROM moved WHERE state = 'uncertain' AND reason = 'held'
+        AND NOT EXISTS (SELECT FROM dead_letter WHERE message_id = moved.id AND kind = 'held' AND resolution = 'discarded')
+    ON CONFLICT (message_id) WHERE kind = 'held' AND resolved_at IS NULL DO NOTHING
+), answered AS (
+    UPDATE dead_letter SET resolved_at = clock_timestamp(), resolution = 'answered'
+    FROM moved WHERE dead_letter.message_id = moved.id AND kind = 'held' AND resolved_at IS NULL
+        AND moved.leaving = 'uncertain' AND NOT (moved.state = 'uncertain' AND moved.reason = 'held')
 )
 SELECT message_id FROM v"""
 
@@ -140,6 +152,7 @@ class LateAnswer:
     account_id: int
     provider_key: str | None
     request_hash: str
+    useful_seconds: int | None
     began_at: datetime
     provider_message_id: str | None
     answer: str
@@ -153,6 +166,7 @@ LATE_ANSWERS = Table(
         "account_id": "bigint",
         "provider_key": "text",
         "request_hash": "text",
+        "useful_seconds": "int4",
         "began_at": "timestamptz",
         "provider_message_id": "text",
         "answer": "text",
@@ -160,9 +174,9 @@ LATE_ANSWERS = Table(
 )
 
 FILE_LATE = f"""
-INSERT INTO attempt (message_id, number, account_id, provider_key, request_hash, began_at, ended_at,
+INSERT INTO attempt (message_id, number, account_id, provider_key, request_hash, useful_seconds, began_at, ended_at,
     outcome, error, error_code, provider_message_id, answer, late_answer)
-SELECT message_id, number, account_id, provider_key, request_hash, began_at, clock_timestamp(),
+SELECT message_id, number, account_id, provider_key, request_hash, useful_seconds, began_at, clock_timestamp(),
     'unclear', '', '', provider_message_id, '', answer
 FROM {LATE_ANSWERS.sql} ORDER BY message_id, number
 ON CONFLICT (message_id, number) DO UPDATE SET late_answer = excluded.late_answer,

@@ -5,13 +5,14 @@ from __future__ import annotations
 import structlog
 from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
-from django.db import InterfaceError, OperationalError, transaction
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
 from notifications.accounts import ConnectedAccount, accounts
 from notifications.services import receive as service
+from notifications.sql.rows import DATABASE_AWAY
 from providers.errors import InvalidSignature, UnsupportedFeature
 from providers.messages import Headers, WebhookRequest
 
@@ -34,7 +35,7 @@ def receive(request: HttpRequest, slug: str) -> HttpResponse:
         return _take(request, account)
     except RequestDataTooBig:
         return HttpResponse(status=413)
-    except (OperationalError, InterfaceError):
+    except DATABASE_AWAY:
         return HttpResponse(status=503, headers={"Retry-After": "5"})
 
 

@@ -36,6 +36,7 @@ def a_message(state: State, **changes: Any) -> LockedMessage:
             "tries": 0,
             "checks": 0,
             "not_there": 0,
+            "perhaps_sent": False,
             "escalate_at": None,
             "escalated_at": None,
             "receipt_deadline": None,

@@ -84,6 +84,7 @@ class Pigeon(Provider):
 
 
 def an_account(*abilities: Ability, look_up_delay_seconds: float = 5.0) -> ConnectedAccount:
+    pigeon = Pigeon(abilities)
     return ConnectedAccount(
         id=OURS,
         slug="pigeon",
@@ -95,7 +96,8 @@ def an_account(*abilities: Ability, look_up_delay_seconds: float = 5.0) -> Conne
         opened_at=None,
         opened_until=None,
         look_up_delay_seconds=look_up_delay_seconds,
-        provider=Pigeon(abilities),
+        provider=pigeon,
+        abilities=pigeon.abilities,
     )
 
 
@@ -124,6 +126,7 @@ def a_row(steps: list[dict[str, Any]] = ONE_STEP, **changes: Any) -> Claimed:
             "tries": 1,
             "checks": 0,
             "not_there": 0,
+            "perhaps_sent": False,
             "escalate_at": None,
             "escalated_at": None,
             "receipt_deadline": None,
@@ -136,9 +139,13 @@ def a_row(steps: list[dict[str, Any]] = ONE_STEP, **changes: Any) -> Claimed:
             "expires_at": NOW + HOUR,
             "is_stopped": False,
             "is_incident_over": False,
+            "restored_at": None,
             "suppressed": None,
             "last_began_at": None,
             "last_provider_message_id": None,
+            "last_provider_key": None,
+            "last_request_hash": None,
+            "last_useful_seconds": None,
             **changes,
         }
     )

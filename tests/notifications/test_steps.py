@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import count
 from typing import Any
-from uuid import UUID
 
 import pytest
 
+from notifications.ids import new_id
 from notifications.lanes import Lane
 from notifications.reasons import Reason
 from notifications.services.steps import first_messages, has_next_step
@@ -16,14 +15,12 @@ from notifications.states import State
 
 SMS, EMAIL = {"channel": "sms", "wait_for": "delivered", "window_seconds": 90}, {"channel": "email"}
 BOTH = {"sms": "+4915112345678", "email": "ana@example.org"}
+OWNER = new_id()
 ONLY_SMS, ONLY_EMAIL = {"sms": BOTH["sms"]}, {"email": BOTH["email"]}
 
 
 def become(steps: list[dict[str, Any]], recipient: dict[str, str], **after: int) -> list[NewMessage]:
-    numbers = count(1)
-    return first_messages(
-        UUID(int=9), steps, recipient, lane=Lane.HIGH, new_id=lambda: UUID(int=next(numbers)), **after
-    )
+    return first_messages(OWNER, steps, recipient, lane=Lane.HIGH, **after)
 
 
 def in_short(messages: list[NewMessage]) -> list[tuple[int, str, State]]:
@@ -75,12 +72,21 @@ class TestFirstMessages:
         assert (nowhere.address, nowhere.address_hash, nowhere.country) == ("", "", "")
 
     def test_have_an_id_each_in_the_order_of_their_steps(self):
-        assert [message.id.int for message in become([SMS, EMAIL], ONLY_EMAIL)] == [1, 2]
+        first, second = (message.id for message in become([SMS, EMAIL], ONLY_EMAIL))
+
+        assert first < second
+        assert first.version == second.version == 7
+
+    def test_have_the_same_id_when_the_step_begins_once_more_after_a_restore(self):
+        _, at_once = become([SMS, EMAIL], ONLY_EMAIL)
+        (later,) = become([SMS, EMAIL], BOTH, after=0)
+
+        assert later.id == at_once.id
 
     def test_belong_to_their_notification_and_its_lane(self):
         (message,) = become([SMS, EMAIL], BOTH)
 
-        assert (message.notification_id, message.lane) == (UUID(int=9), Lane.HIGH)
+        assert (message.notification_id, message.lane) == (OWNER, Lane.HIGH)
 
     @pytest.mark.parametrize(
         ("steps", "recipient", "window"),

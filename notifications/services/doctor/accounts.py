@@ -17,7 +17,7 @@ from providers.errors import ProviderError, SenderNotAllowed
 from providers.messages import Ability, Account, AttemptRef, Channel, OutgoingMessage
 from providers.registry import PROVIDERS
 
-OURS = {"look_up_delay_seconds"}  # settings of any account, whatever its provider
+OURS = {"look_up_delay_seconds", "may_read"}  # settings of any account, whatever its provider
 SAMPLES = {
     Channel.SMS: OutgoingMessage(Channel.SMS, "+15005550006", "text"),
     Channel.EMAIL: OutgoingMessage(Channel.EMAIL, "somebody@example.org", "text", subject="subject"),

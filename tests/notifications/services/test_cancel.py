@@ -43,7 +43,7 @@ class TestResult:
 
         assert results(message.notification) == [CancelResult.STOPPED]
 
-        intent = Intent(message.id, 1, factories.account().id, None, "h")
+        intent = Intent(message.id, 1, factories.account().id, None, "h", 600)
         assert begin([intent], claim=token, call_seconds=20) == set()
 
     def test_what_is_being_called_is_unknown_and_left_to_its_worker(self):
@@ -132,7 +132,7 @@ class TestRace:
     def test_one_that_comes_while_begin_commits_knows_that_a_call_is_made(self, aside):
         message, token = factories.message(), uuid4()
         claim(Lane.NORMAL, 1, claim=token, lease_seconds=60)
-        intent = Intent(message.id, 1, factories.account().id, None, "h")
+        intent = Intent(message.id, 1, factories.account().id, None, "h", 600)
 
         with transaction.atomic():
             assert begin([intent], claim=token, call_seconds=20) == {message.id}
@@ -145,7 +145,7 @@ class TestRace:
     def test_begin_that_comes_while_a_cancel_commits_calls_nothing(self, aside):
         message, token = factories.message(), uuid4()
         claim(Lane.NORMAL, 1, claim=token, lease_seconds=60)
-        intent = Intent(message.id, 1, factories.account().id, None, "h")
+        intent = Intent(message.id, 1, factories.account().id, None, "h", 600)
 
         with transaction.atomic():
             assert results(message.notification) == [CancelResult.STOPPED]
@@ -160,7 +160,7 @@ class TestRace:
         for _ in range(20):
             message, token = factories.message(), uuid4()
             claim(Lane.NORMAL, 1, claim=token, lease_seconds=60)
-            intent = Intent(message.id, 1, account.id, None, "h")
+            intent = Intent(message.id, 1, account.id, None, "h", 600)
             gate = threading.Barrier(2)
 
             def begin_at_the_gate(intent=intent, token=token, gate=gate):

@@ -334,7 +334,7 @@ class TestCannotBeAsked:
         world.drain(Lane.UPKEEP)
         assert message.notification.messages.count() == 2
 
-        assert look_up(message) == (State.UNCERTAIN, "held")
+        assert look_up(message) == (State.UNCERTAIN, "not_sent_again")
 
     def test_sent_again_it_counts_as_a_possible_duplicate(self, world, look_up):
         message = sms(on_unclear="send_again")

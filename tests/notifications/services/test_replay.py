@@ -64,6 +64,7 @@ class TestReplay:
 
     def test_looks_up_first_where_the_last_attempt_was_unclear(self, world, message):
         Attempt.objects.update(outcome=Outcome.UNCLEAR)
+        Message.objects.update(perhaps_sent=True)
 
         replay(letter().id, by="ana")
 

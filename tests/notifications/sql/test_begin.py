@@ -37,7 +37,7 @@ def claimed(count=1, **fields):
 
 
 def begin_all(messages, token, account, call_seconds=CALL_SECONDS):
-    intents = [Intent(message.id, 1, account.id, "key", "hash") for message in messages]
+    intents = [Intent(message.id, 1, account.id, "key", "hash", 600) for message in messages]
     return begin(intents, claim=token, call_seconds=call_seconds)
 
 

@@ -51,7 +51,7 @@ class TestLock:
     def test_locks_entries_in_the_order_in_which_workers_do(self, aside, first):
         messages, token, account = factories.messages_in_disorder(20), uuid4(), factories.account()
         claim(Lane.NORMAL, 20, claim=token, lease_seconds=60)
-        intents = [Intent(message.id, 1, account.id, None, "h") for message in messages]
+        intents = [Intent(message.id, 1, account.id, None, "h", 600) for message in messages]
         works = [
             lambda: len(lock(message.notification_id for message in messages)),
             lambda: len(begin(intents, claim=token, call_seconds=20)),

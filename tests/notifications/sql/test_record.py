@@ -209,7 +209,15 @@ def test_entries_are_locked_in_the_order_of_ids_however_they_are_found(seeded, a
 class TestLateAnswers:
     def late(self, message, account, number=1, provider_message_id="SM1"):
         return LateAnswer(
-            message.id, number, account.id, None, "h" * 64, timezone.now() - 70 * SECOND, provider_message_id, "201 ok"
+            message.id,
+            number,
+            account.id,
+            None,
+            "h" * 64,
+            600,
+            timezone.now() - 70 * SECOND,
+            provider_message_id,
+            "201 ok",
         )
 
     def test_adds_a_late_answer_to_the_attempt_that_somebody_filed_as_unclear(self, account):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from django.utils import timezone
 
-from notifications.ids import new_id
 from notifications.lanes import Lane
 from notifications.models import Message, Notification, OutboxEntry
 from notifications.services.steps import first_messages
@@ -22,7 +21,7 @@ def owner():
 
 
 def next_step(owner):
-    return first_messages(owner.id, owner.steps, owner.recipient, lane=Lane.NORMAL, new_id=new_id, after=0)
+    return first_messages(owner.id, owner.steps, owner.recipient, lane=Lane.NORMAL, after=0)
 
 
 class TestNextSteps:
