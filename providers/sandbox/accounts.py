@@ -11,8 +11,9 @@ class SandboxAccount:
     """An account as the vendor knows it.
 
     `credentials` are named as in the adapter: Twilio `account_sid`, `auth_token` and optionally `api_key_sid`,
-    `api_key_secret`; Postmark `server_token`. `webhook_url` is where Postmark reports, credentials included
-    (http://user:password@host/path); None: it reports nothing. Twilio takes the address from each message.
+    `api_key_secret`; Postmark `server_token`; Resend `api_key` and `webhook_secret` ("whsec_…"). `webhook_url` is where
+    Postmark and Resend report, for Postmark with credentials (http://user:password@host/path); None: they report
+    nothing. Twilio takes the address from each message.
     """
 
     slug: str
@@ -36,7 +37,7 @@ class Pace:
 
     None: six look-up lags (30 s), so that a caller who waits for his answer (10 s), then for the lag, asks before he is told.
     """
-    webhook_retries: tuple[float, ...] = (1.0, 5.0, 15.0)  # Postmark's minutes, as seconds
+    webhook_retries: tuple[float, ...] = (1.0, 5.0, 15.0)  # Postmark's and Resend's minutes, as seconds
 
     @property
     def unanswered(self) -> float:

@@ -1,4 +1,4 @@
-"""What both vendors have in common: faults first, then their answer; and afterwards what becomes of a message."""
+"""What all vendors have in common: faults first, then their answer; and afterwards what becomes of a message."""
 
 from __future__ import annotations
 

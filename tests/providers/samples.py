@@ -15,6 +15,7 @@ from urllib.parse import parse_qsl
 
 from providers.base import Provider
 from providers.messages import (
+    Ability,
     Account,
     AttemptRef,
     Channel,
@@ -25,6 +26,7 @@ from providers.messages import (
     WebhookRequest,
 )
 from providers.postmark import Postmark
+from providers.resend import Resend
 from providers.twilio import Twilio
 
 PAYLOADS = Path(__file__).parent / "payloads"
@@ -49,6 +51,10 @@ class Sample:
         return self.provider.name
 
     @property
+    def can_find(self) -> bool:
+        return bool({Ability.FIND_BY_REFERENCE, Ability.FIND_BY_RECIPIENT} & self.provider.abilities)
+
+    @property
     def sent(self) -> SentMessage:
         return SentMessage(self.message, ATTEMPT, NOW, deadline_seconds=10)
 
@@ -66,9 +72,9 @@ def answer(status: int, body: bytes | str | dict[str, Any] = b"", **headers: str
     return HttpResponse(status, Headers({name.replace("_", "-"): value for name, value in headers.items()}), data)
 
 
-def http_file(name: str) -> HttpResponse:
+def http_file(name: str, read: Callable[[str], bytes] = case) -> HttpResponse:
     """Read an answer as it was on the wire."""
-    head, _, body = case(name).replace(b"\r\n", b"\n").partition(b"\n\n")
+    head, _, body = read(name).replace(b"\r\n", b"\n").partition(b"\n\n")
     status, *lines = head.decode().split("\n")
     return HttpResponse(
         int(status.split()[1]), Headers(dict(line.split(": ", 1) for line in lines)), body.rstrip(b"\n")
@@ -124,6 +130,33 @@ def postmark_webhook(body: bytes | dict[str, Any]) -> WebhookRequest:
     return WebhookRequest("POST", "https://notify.example.com/webhooks/postmark/", headers, data)
 
 
+# Resend
+
+RESEND_VECTOR = json.loads(payload("resend/signature-vector.json"))
+RESEND_SECRET = RESEND_VECTOR["signing_secret"]
+
+
+def resend(**settings: str) -> Resend:
+    credentials = {"api_key": "re_EXAMPLE_0000000000000000000000", "webhook_secret": RESEND_SECRET}
+    return Resend(Account("resend", credentials, {"from": "no-reply@notify.example.com", **settings}))
+
+
+def resend_webhook(body: bytes | dict[str, Any], call_id: str = "msg_2pXq9vNw7cT4sK1rLbE6yHd3ZfA") -> WebhookRequest:
+    """Sign as Svix does, written a second time."""
+    data = json.dumps(body).encode() if isinstance(body, dict) else body
+    text = b".".join((call_id.encode(), b"1796055640", data))
+    proof = hmac.new(base64.b64decode(RESEND_SECRET.split("_")[1]), text, hashlib.sha256).digest()
+    headers = Headers(
+        {
+            "svix-id": call_id,
+            "svix-timestamp": "1796055640",
+            "svix-signature": f"v1,{base64.b64encode(proof).decode()}",
+            "Content-Type": "application/json",
+        }
+    )
+    return WebhookRequest("POST", "https://notify.example.com/webhooks/resend/", headers, data)
+
+
 SAMPLES = {
     sample.name: sample
     for sample in (
@@ -160,6 +193,30 @@ SAMPLES = {
                 *("SuppressionReason", "ManualSuppression", "300", "406", "2026-11-30T16:20:31.1182113Z", "ID"),
             ),
             not_processed=frozenset({503}),
+        ),
+        Sample(
+            resend(),
+            OutgoingMessage(Channel.EMAIL, "ana.pereira@example.net", "Shipped.", "Your order", "<p>Shipped.</p>", 300),
+            resend_webhook,
+            secrets=("re_EXAMPLE_0000000000000000000000", RESEND_SECRET),
+            fields=(
+                *(
+                    "statusCode",
+                    "name",
+                    "message",
+                    "id",
+                    "last_event",
+                    "type",
+                    "data",
+                    "email_id",
+                    "created_at",
+                    "tags",
+                ),
+                *("attempt", ATTEMPT.id, "bounce", "subType", "suppressed", "failed", "reason", "previous_bounce"),
+                *("email.bounced", "email.suppressed", "email.failed", "contact.created", "Permanent", "delivered"),
+                *("validation_error", "rate_limit_exceeded", "invalid_idempotent_request", "Invalid `to` field"),
+                "2026-11-30T16:20:34.126Z",
+            ),
         ),
     )
 }

@@ -43,7 +43,7 @@ class TestSendRequest:
 
         assert set(sent) == set(recorded) - {"Tag"}
         assert (sent["TrackOpens"], sent["TrackLinks"], sent["MessageStream"]) == (False, "None", "outbound")
-        assert sent["Metadata"] == {"attempt": ATTEMPT.id}
+        assert sent["Metadata"] == {"attempt": ATTEMPT.id, "message": ATTEMPT.message}
         assert sent["Headers"] == [{"Name": "X-Attempt-Id", "Value": ATTEMPT.id}]
         assert (sent["From"], sent["To"], sent["Subject"]) == ("no-reply@notify.example.com", MESSAGE.to, "Your order")
 
@@ -177,7 +177,7 @@ def search(total: object, *messages: Any) -> Any:
 
 def record(**changes: Any) -> dict[str, Any]:
     template = json.loads(payload("postmark/message-search-response.json"))["Messages"][0]
-    return {**template, "Metadata": {"attempt": ATTEMPT.id}, **changes}
+    return {**template, "Metadata": {"attempt": ATTEMPT.id, "message": ATTEMPT.message}, **changes}
 
 
 class TestFind:
@@ -186,7 +186,7 @@ class TestFind:
 
         assert (url.hostname, url.path) == ("api.postmarkapp.com", "/messages/outbound")
         assert parse_qs(url.query) == {
-            "count": ["1"],
+            "count": ["20"],
             "offset": ["0"],
             "metadata_attempt": [ATTEMPT.id],
             "messagestream": ["outbound"],
@@ -210,6 +210,26 @@ class TestFind:
         owned = replace(SENT, owned_ids=frozenset({MESSAGE_ID}))
         body = json.dumps({"TotalCount": 1, "Messages": [record()]})
         assert isinstance(postmark().find_result(answer(200, body), owned), CannotTell)
+
+    def test_where_our_numbering_is_lost_it_searches_by_the_message(self) -> None:
+        query = parse_qs(urlsplit(postmark().find_request(replace(SENT, any_attempt=True)).url).query)
+
+        assert query["metadata_message"] == [ATTEMPT.message]
+        assert "metadata_attempt" not in query
+
+    def test_where_our_numbering_is_lost_any_attempt_counts_that_we_do_not_know_of(self) -> None:
+        sent = replace(SENT, any_attempt=True, owned_ids=frozenset({MESSAGE_ID}))
+        other = record(MessageID="another", Metadata={"attempt": f"{ATTEMPT.message}-7", "message": ATTEMPT.message})
+
+        def found(*messages: Any) -> Any:
+            return postmark().find_result(
+                answer(200, json.dumps({"TotalCount": len(messages), "Messages": messages})), sent
+            )
+
+        assert found(record(), other).provider_message_id == "another"
+        assert found(record()) == NotThere()
+        foreign = record(MessageID="another", Metadata={"message": "f" * 32})
+        assert isinstance(found(foreign), CannotTell)
 
     @pytest.mark.parametrize("total", [None, 1, "", True, -1])
     def test_an_empty_list_that_does_not_count_zero_says_nothing(self, total: object) -> None:

@@ -89,10 +89,9 @@ def _as_vendor(row: ProviderAccount) -> SandboxAccount:
     return SandboxAccount(row.slug, row.provider, row.credentials, _webhook_url(row))
 
 
-def _webhook_url(row: ProviderAccount) -> str | None:
+def _webhook_url(row: ProviderAccount) -> str:
     """Where a vendor that is told once, and not with each message, reports to."""
-    if "webhook_user" not in row.credentials:
-        return None
     scheme, host, *_ = urlsplit(settings.PUBLIC_URL)
-    credentials = f"{row.credentials['webhook_user']}:{row.credentials['webhook_password']}"
-    return urlunsplit((scheme, f"{credentials}@{host}", f"/webhooks/{row.slug}/", "", ""))
+    if "webhook_user" in row.credentials:
+        host = f"{row.credentials['webhook_user']}:{row.credentials['webhook_password']}@{host}"
+    return urlunsplit((scheme, host, f"/webhooks/{row.slug}/", "", ""))

@@ -1,4 +1,4 @@
-"""Clients of the two vendors, knowing no adapter: what they say is what the vendors' documentation says."""
+"""Clients of the vendors, knowing no adapter: what they say is what the vendors' documentation says."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ OTHER_TWILIO = SandboxAccount(
     "sms-b", "twilio", {"account_sid": "AC00000000000000000000000000000002", "auth_token": "other-token"}
 )
 POSTMARK_TOKEN = "00000000-1111-2222-3333-444444444444"
+RESEND = {"api_key": "re_EXAMPLE_0000000000000000000000", "webhook_secret": "whsec_orJQD7i0BgsoVCWm6YhYOTwe7zSrbpzN"}
 Answer = TypeVar("Answer")
 
 
@@ -80,6 +81,25 @@ class PostmarkClient:
 
     def details(self, id: str) -> Any:
         return self.http.get(f"{self.base_url}/messages/outbound/{id}/details", timeout=10).json()
+
+
+class ResendClient:
+    def __init__(self, sandbox: Sandbox, slug: str) -> None:
+        self.http = requests.Session()
+        self.http.trust_env = False
+        self.http.headers.update({"Authorization": f"Bearer {RESEND['api_key']}"})
+        self.base_url = sandbox.base_url(slug)
+
+    def send(
+        self, to: Any, *, key: str | None = None, attempt: str = "c-1", timeout: float = 10, **fields: Any
+    ) -> requests.Response:
+        tags = [{"name": "attempt", "value": attempt}]
+        mail = payload("resend/send-request.json") | {"to": [to] if isinstance(to, str) else to, "tags": tags} | fields
+        headers = {} if key is None else {"Idempotency-Key": key}
+        return self.http.post(f"{self.base_url}/emails", json=mail, headers=headers, timeout=timeout)
+
+    def fetch(self, id: str) -> Any:
+        return self.http.get(f"{self.base_url}/emails/{id}", timeout=10).json()
 
 
 def payload(name: str) -> Any:

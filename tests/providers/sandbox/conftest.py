@@ -5,7 +5,15 @@ from collections.abc import Iterator
 import pytest
 
 from providers.sandbox import Pace, Sandbox, SandboxAccount
-from tests.providers.sandbox.clients import OTHER_TWILIO, POSTMARK_TOKEN, TWILIO, PostmarkClient, TwilioClient
+from tests.providers.sandbox.clients import (
+    OTHER_TWILIO,
+    POSTMARK_TOKEN,
+    RESEND,
+    TWILIO,
+    PostmarkClient,
+    ResendClient,
+    TwilioClient,
+)
 from tests.providers.sandbox.product import Product
 
 PACE = Pace(
@@ -36,7 +44,8 @@ def log() -> list[str]:
 def sandbox(product: Product, log: list[str]) -> Iterator[Sandbox]:
     webhook_url = f"http://pm-user:pm-pass-9f2c@{product.host}/webhooks/mail/"
     postmark = SandboxAccount("mail", "postmark", {"server_token": POSTMARK_TOKEN}, webhook_url)
-    with Sandbox([TWILIO, OTHER_TWILIO, postmark], pace=PACE, log=log.append) as sandbox:
+    resend = SandboxAccount("letters", "resend", RESEND, f"http://{product.host}/webhooks/letters/")
+    with Sandbox([TWILIO, OTHER_TWILIO, postmark, resend], pace=PACE, log=log.append) as sandbox:
         yield sandbox
 
 
@@ -57,5 +66,12 @@ def other_twilio(sandbox: Sandbox, product: Product) -> Iterator[TwilioClient]:
 @pytest.fixture
 def postmark(sandbox: Sandbox) -> Iterator[PostmarkClient]:
     client = PostmarkClient(sandbox, "mail")
+    yield client
+    client.http.close()
+
+
+@pytest.fixture
+def resend(sandbox: Sandbox) -> Iterator[ResendClient]:
+    client = ResendClient(sandbox, "letters")
     yield client
     client.http.close()

@@ -29,8 +29,10 @@ class Call:
 
     @property
     def word(self) -> str:
-        """MessageStatus or RecordType."""
-        return self.json["RecordType"] if self.body.startswith(b"{") else self.form["MessageStatus"]
+        """MessageStatus, RecordType or type."""
+        if not self.body.startswith(b"{"):
+            return self.form["MessageStatus"]
+        return self.json.get("RecordType") or self.json["type"]
 
 
 class Product:

@@ -19,6 +19,7 @@ from providers.errors import (
     RateLimited,
     RecipientOptedOut,
     RecipientUnavailable,
+    SenderNotAllowed,
     Unavailable,
 )
 from providers.messages import (
@@ -43,7 +44,7 @@ from providers.registry import connect
 from providers.sandbox import Sandbox
 from providers.transport.base import Call as TransportCall
 from providers.transport.requests_ import RequestsTransport
-from tests.providers.sandbox.clients import POSTMARK_TOKEN, SENDER, TWILIO, number
+from tests.providers.sandbox.clients import POSTMARK_TOKEN, RESEND, SENDER, TWILIO, number
 from tests.providers.sandbox.product import Call, Product
 
 ATTEMPT = AttemptRef("0197a3a8c5b77b0f9d3c2f1e0a9b8c7d-1")
@@ -115,6 +116,12 @@ def postmark(sandbox: Sandbox, transport: RequestsTransport) -> Desk:
     credentials = {"server_token": POSTMARK_TOKEN, "webhook_user": "pm-user", "webhook_password": "pm-pass-9f2c"}
     account = Account("mail", credentials, {"from": "no-reply@example.com"}, base_url=sandbox.base_url("mail"))
     return Desk(connect("postmark", account), transport, mail)
+
+
+@pytest.fixture
+def resend(sandbox: Sandbox, transport: RequestsTransport) -> Desk:
+    account = Account("letters", RESEND, {"from": "no-reply@example.com"}, base_url=sandbox.base_url("letters"))
+    return Desk(connect("resend", account), transport, mail)
 
 
 class TestTwilio:
@@ -310,3 +317,104 @@ class TestPostmark:
 
         with pytest.raises(InvalidSignature):
             postmark.hear(Call(genuine.url, headers, genuine.body))
+
+
+KEYED = AttemptRef(ATTEMPT.id, key="key-1")
+
+
+class TestResend:
+    def test_delivers_and_tells(self, resend: Desk, product: Product) -> None:
+        sent = resend.send("delivered+1@example.org", KEYED)
+
+        events = [resend.hear(call) for call in product.wait_for(2)]
+
+        assert [event.kind for event in events] == [EventKind.SENT, EventKind.DELIVERED]
+        assert {event.attempt for event in events} == {ATTEMPT.id}
+        assert {event.provider_message_id for event in events} == {sent.provider_message_id}
+        assert len({event.dedupe_key for event in events}) == 2
+        assert resend.status(sent.provider_message_id) == [EventKind.DELIVERED]
+
+    @pytest.mark.parametrize(
+        ("local", "kinds", "suppress"),
+        [
+            ("silent", [EventKind.SENT], None),
+            ("bounce", [EventKind.SENT, EventKind.BOUNCED], "hard_bounce"),
+            ("softbounce", [EventKind.SENT, EventKind.NOT_REACHED], None),
+            ("complaint", [EventKind.SENT, EventKind.DELIVERED, EventKind.COMPLAINED], "complaint"),
+        ],
+    )
+    def test_tells_of_trouble(
+        self, resend: Desk, product: Product, local: str, kinds: list[EventKind], suppress: str | None
+    ) -> None:
+        resend.send(f"{local}@example.org", KEYED)
+
+        events = [resend.hear(call) for call in product.wait_for(len(kinds))]
+
+        assert [event.kind for event in events] == kinds
+        assert events[-1].suppress == suppress
+
+    def test_tells_of_a_suppressed_address(self, resend: Desk, product: Product) -> None:
+        resend.send("bounce@example.org")
+        product.wait_for(2)
+
+        resend.send("bounce@example.org")
+
+        event = resend.hear(product.wait_for(3)[-1])
+        assert (event.kind, event.suppress) == (EventKind.FAILED, "hard_bounce")
+
+    def test_says_no_to_an_invalid_address(self, resend: Desk) -> None:
+        with pytest.raises(InvalidRecipient):
+            resend.send("invalid@example.org", KEYED)
+
+    @pytest.mark.parametrize(("local", "fault"), [("timeout", {}), ("ana", {"accept_then_drop": True})])
+    def test_is_settled_by_the_same_call_again(
+        self, resend: Desk, sandbox: Sandbox, local: str, fault: dict[str, Any]
+    ) -> None:
+        sandbox.set_faults("letters", **fault)
+        with pytest.raises(OutcomeUnknown):
+            resend.send(f"{local}@example.org", KEYED)
+
+        sent = resend.send(f"{local}@example.org", KEYED)
+
+        [(_, message)] = sandbox.messages()
+        assert sent.provider_message_id == message.id
+        assert message.attempt == ATTEMPT.id
+
+    def test_is_not_settled_by_other_words_under_the_same_key(self, resend: Desk, sandbox: Sandbox) -> None:
+        resend.send("ana@example.org", KEYED)
+
+        with pytest.raises(OutcomeUnknown) as raised:
+            resend.send("ana@example.org", KEYED, text="Your table is gone")
+
+        assert raised.value.code == "invalid_idempotent_request"
+        assert sandbox.counts().taken == 1
+
+    @pytest.mark.parametrize(
+        ("fault", "error"),
+        [
+            ({"outage": "status_503"}, OutcomeUnknown),
+            ({"outage": "drop"}, OutcomeUnknown),
+            ({"refuse": {"status": 401, "code": 0}}, AuthenticationFailed),
+            ({"refuse": {"status": 403, "code": 0, "message": "validation_error"}}, SenderNotAllowed),
+            ({"refuse": {"status": 429, "code": 0, "message": "monthly_quota_exceeded"}}, InsufficientBalance),
+            ({"rate_limit": 1, "retry_after_seconds": 3}, RateLimited),
+        ],
+    )
+    def test_has_faults(
+        self, resend: Desk, sandbox: Sandbox, fault: dict[str, Any], error: type[ProviderError]
+    ) -> None:
+        sandbox.set_faults("letters", **fault)
+
+        with pytest.raises(error) as raised:
+            resend.send("ana@example.org", KEYED)
+
+        assert raised.value.retry_after_seconds == fault.get("retry_after_seconds")
+
+    def test_refuses_a_webhook_that_was_changed(self, resend: Desk, product: Product) -> None:
+        resend.send("silent@example.org", KEYED)
+        [genuine] = product.wait_for(1)
+
+        forged = Call(genuine.url, genuine.headers, genuine.body.replace(b"email.sent", b"email.failed"))
+
+        with pytest.raises(InvalidSignature):
+            resend.hear(forged)

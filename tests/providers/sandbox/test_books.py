@@ -174,7 +174,7 @@ class TestSandbox:
     def test_says_where_it_is(self, sandbox: Sandbox) -> None:
         accounts = requests.get(f"{sandbox.url}/_sandbox/accounts", timeout=10).json()
 
-        assert [account["slug"] for account in accounts] == ["sms-a", "sms-b", "mail"]
+        assert [account["slug"] for account in accounts] == ["sms-a", "sms-b", "mail", "letters"]
         assert [account["base_url"] for account in accounts] == [sandbox.base_url(a["slug"]) for a in accounts]
         assert sandbox.base_url("mail") == f"{sandbox.url}/postmark"
 
