@@ -18,7 +18,7 @@ from notifications.states import State
 Item = TypeVar("Item")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Batch:
     """Entries that are ours until the lease ends."""
 
@@ -80,15 +80,13 @@ class WaveSize:
         self._seconds = max(seconds, 0.9 * self._seconds + 0.1 * seconds)
 
 
-def waves(items: Sequence[Item], size: Callable[[], int], alone: Callable[[Item], bool]) -> Iterator[list[Item]]:
-    """Cut items into waves; those that must be handled alone come last, one at a time."""
-    crowd = [item for item in items if not alone(item)]
+def waves(items: Sequence[Item], size: Callable[[], int]) -> Iterator[Sequence[Item]]:
+    """Cut items into waves, each as large as is asked for when its turn comes."""
     position = 0
-    while position < len(crowd):
-        wave = crowd[position : position + size()]
+    while position < len(items):
+        wave = items[position : position + size()]
         position += len(wave)
         yield wave
-    yield from ([item] for item in items if alone(item))
 
 
 def release(rows: Iterable[Claimed], claim: UUID) -> None:

@@ -20,7 +20,7 @@ from notifications.services import outcomes
 from notifications.services.calls import Planned
 from notifications.services.check import check
 from notifications.services.late import file_late
-from notifications.services.prepare import is_handled_alone, judge_error, prepare, situation_of
+from notifications.services.prepare import judge_error, prepare, situation_of
 from notifications.services.record import insist, record
 from notifications.sql.apply import SuppressedAddress
 from notifications.sql.quarantine import suppose
@@ -32,6 +32,7 @@ from providers.transport.base import Answer, Call
 log = structlog.get_logger(__name__)
 
 ANSWER_KEPT_CHARACTERS = 2048
+HANDLED_ALONE_AFTER_STRIKES = 3
 
 
 class Drain:
@@ -47,22 +48,39 @@ class Drain:
 
     def run(self) -> int:
         """Deliver until nothing is due, time is up or the process is told to stop. Returns how many entries were claimed."""
-        claimed, limit = 0, 1
+        claimed, limit, suspects = 0, 1, 0
         while not self.is_over():
-            batch = outbox.claim(self.lane, limit, self.runtime.monotonic)
+            asked = 1 if suspects else limit
+            batch = outbox.claim(self.lane, asked, self.runtime.monotonic)
             if not batch.rows:
                 return claimed
             claimed += len(batch.rows)
-            limit = numbers().batch_size if len(batch.rows) >= limit else 1
+            limit = numbers().batch_size if len(batch.rows) >= asked else 1
+            suspects = max(suspects - 1, 0) + self._set_suspects_apart(batch)
             self.deliver_batch(batch)
         self.hints.drain(self.lane)
         return claimed
+
+    def _set_suspects_apart(self, batch: Batch) -> int:
+        """Give back what workers may keep dying of, to be claimed one at a time. Returns how many.
+
+        In a batch the guilty one would take the innocent along, to the last strike.
+        """
+        if len(batch.rows) == 1:
+            return 0
+        suspects = [row for row in batch.rows if row.strikes > HANDLED_ALONE_AFTER_STRIKES]
+        if suspects:
+            outbox.release(suspects, batch.claim)
+            batch.rows = [row for row in batch.rows if row.strikes <= HANDLED_ALONE_AFTER_STRIKES]
+        return len(suspects)
 
     def is_over(self) -> bool:
         return self.runtime.stopping() or self.runtime.monotonic() >= self.ends_at
 
     def deliver_batch(self, batch: Batch) -> None:
         """Work on one claimed batch; what is not begun in time is given back."""
+        if not batch.rows:
+            return
         plan = prepare(batch, self.accounts, self.runtime.random)
         notification_ids = {row.message_id: row.notification_id for row in batch.rows}
         record(plan.verdicts, claim=batch.claim, notification_ids=notification_ids, runtime=self.runtime)
@@ -70,7 +88,7 @@ class Drain:
         if plan.supposed:
             insist(lambda: suppose(plan.supposed, claim=batch.claim), self.runtime)
         left = {planned.row.message_id: planned.row for planned in plan.sends}
-        for wave in outbox.waves(plan.sends, self.wave_size, is_handled_alone):
+        for wave in outbox.waves(plan.sends, self.wave_size):
             if self.is_over():
                 break
             self._deliver_wave(batch, wave)

@@ -31,7 +31,6 @@ from providers.messages import Ability
 
 log = structlog.get_logger(__name__)
 
-HANDLED_ALONE_AFTER_STRIKES = 3
 GIVEN_UP_AFTER_STRIKES = 6
 UNWANTED = {"opted_out", "complaint"}  # suppressions that the recipient asked for
 
@@ -266,8 +265,3 @@ def escalate(row: Claimed, account: ConnectedAccount | None, now: datetime) -> V
         checks=checks,
         next_at=outcomes.next_check(row, account, now, checks=checks) if account and can_be_asked else None,
     )
-
-
-def is_handled_alone(planned: Planned) -> bool:
-    """Whether workers keep dying over this message: then no other shares its wave."""
-    return planned.row.strikes > HANDLED_ALONE_AFTER_STRIKES

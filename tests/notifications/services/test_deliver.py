@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import time
+from contextlib import suppress
 from datetime import timedelta
 
 import pytest
@@ -561,18 +562,40 @@ class TestPoison:
         assert told(poison) == (State.DEAD_LETTERED, "cannot_be_rendered")
         assert [told(message)[0] for message in (before, after)] == [State.SENT, State.SENT]
 
-    def test_one_that_killed_its_workers_three_times_goes_last_and_alone(self, world):
+    def test_those_that_killed_their_workers_three_times_go_last_and_alone(self, world):
         with transaction.atomic():
-            suspect, *others = [sms() for _ in range(5)]
-        OutboxEntry.objects.filter(message=suspect).update(strikes=3)
+            first, *others, last = [sms() for _ in range(7)]
+        OutboxEntry.objects.filter(message__in=[first, last]).update(strikes=3)
+        OutboxEntry.objects.filter(message__in=others).update(strikes=1)
         waves = []
 
-        world.deliver(world.claim(Lane.NORMAL), transport=world.between(before=waves.append))
+        world.drain(Lane.NORMAL, transport=world.between(before=waves.append))
 
         waves = [{call.key.row.message_id for call in wave} for wave in waves]
-        assert waves == [{message.id for message in others}, {suspect.id}]
-        assert told(suspect) == (State.SENT, "")
-        assert OutboxEntry.objects.get(message=suspect).strikes == 0
+        assert waves == [{first.id}, {message.id for message in others}, {last.id}]
+        assert set(OutboxEntry.objects.values_list("strikes", flat=True)) == {0}
+
+    def test_one_that_kills_its_workers_takes_no_innocent_along(self, world, monkeypatch):
+        """Whatever lay behind it in a batch was struck with it, over and over."""
+        with transaction.atomic():
+            innocents = [sms(), sms()]
+            poison = sms(text="deadly")
+            innocents += [sms(), sms(), sms()]
+        render = Twilio.send_request
+
+        def die_of_poison(twilio, message, attempt):
+            if message.text == "deadly":
+                raise SystemExit
+            return render(twilio, message, attempt)
+
+        monkeypatch.setattr(Twilio, "send_request", die_of_poison)
+        while OutboxEntry.objects.filter(lane=Lane.NORMAL).exists():
+            with suppress(SystemExit):
+                world.drain(Lane.NORMAL)
+            OutboxEntry.objects.filter(lane=Lane.NORMAL).update(due_at=timezone.now() - SECOND)
+
+        assert told(poison) == (State.DEAD_LETTERED, "kills_its_worker")
+        assert {told(message)[0] for message in innocents} == {State.SENT}
 
     def test_one_that_killed_its_workers_six_times_is_given_to_a_person(self, world):
         message, other = sms(), sms()
