@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from notifications.models import Message, Notification
+from notifications.models import DeadLetter, Message, Notification
 from notifications.reasons import SENTENCES, Reason
 from notifications.states import OPEN, State
 
@@ -34,6 +34,14 @@ def explain_message(message: Message) -> str:
     channel = CHANNELS.get(message.channel, message.channel)
     because = f", because {SENTENCES[Reason(message.reason)]}" if message.reason in set(Reason) else ""
     return f"the {channel} {_STATES[State(message.state)]}{because}"
+
+
+def explain_letter(letter: DeadLetter) -> str:
+    """What a dead letter is about."""
+    if letter.kind == DeadLetter.Kind.HELD:
+        return "held: nobody can say whether it went out"
+    known = letter.reason in set(Reason)
+    return f"{letter.kind}: {SENTENCES[Reason(letter.reason)] if known else letter.reason.replace('_', ' ')}"
 
 
 def shown_state(notification: Notification) -> str:

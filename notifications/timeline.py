@@ -8,6 +8,7 @@ from datetime import datetime
 
 from django.db.models import prefetch_related_objects
 
+from notifications.duplicates import second_ones
 from notifications.explanation import CHANNELS
 from notifications.models import Attempt, DeliveryEvent, Message, Notification, Outcome
 from notifications.models.attempt import LookedUp
@@ -67,8 +68,11 @@ def _of_message(message: Message) -> Iterator[Moment]:
     channel = CHANNELS.get(message.channel, message.channel)
     if message.escalated_at is not None:
         yield Moment(message.escalated_at, "escalation", f"time for the {channel} ran out; the next step began")
-    for attempt in message.attempts.all():
+    attempts = message.attempts.all()
+    for attempt in attempts:
         yield Moment(attempt.ended_at, "attempt", _attempt_text(attempt, channel))
+    for attempt in second_ones(attempts):
+        yield Moment(attempt.ended_at, "attempt", f"the {channel} was sent again: it may arrive twice")
     for event in message.delivery_events.all():
         yield Moment(event.received_at, "report", _report_text(event, channel))
 

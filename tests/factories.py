@@ -44,8 +44,13 @@ CONTENT = {
 CREDENTIALS = {
     "twilio": {"account_sid": "AC" + "1" * 32, "auth_token": "t" * 32},
     "postmark": {"server_token": "p" * 32, "webhook_user": "postmark", "webhook_password": "secret"},
+    "resend": {"api_key": "re_" + "r" * 32, "webhook_secret": "whsec_" + "c2VjcmV0" * 4},
 }
-SETTINGS = {"twilio": {"from": "+15005550006"}, "postmark": {"from": "landfall@example.org"}}
+SETTINGS = {
+    "twilio": {"from": "+15005550006"},
+    "postmark": {"from": "landfall@example.org"},
+    "resend": {"from": "landfall@example.org"},
+}
 PROVIDER = {"sms": "twilio", "email": "postmark"}
 
 # How the one attempt of a message in this state ended; a state that is not here has none.
@@ -64,7 +69,7 @@ def account(slug: str | None = None, provider: str = "twilio", **fields: Any) ->
     """An account, or the one that has this slug already."""
     values = {
         "provider": provider,
-        "channels": ["sms"] if provider != "postmark" else ["email"],
+        "channels": ["email"] if provider in ("postmark", "resend") else ["sms"],
         "credentials": CREDENTIALS.get(provider, CREDENTIALS["twilio"]),
         "settings": SETTINGS.get(provider, SETTINGS["twilio"]),
         **fields,

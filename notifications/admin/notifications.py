@@ -11,8 +11,9 @@ from django.utils.safestring import SafeString
 from notifications.addresses import mask
 from notifications.admin.reading import ReadOnlyAdmin, ReadOnlyInline
 from notifications.admin.search import as_id, messages_that_match
-from notifications.explanation import explain, shown_state
-from notifications.models import Attempt, DeliveryEvent, Message, Notification, OutboxEntry
+from notifications.duplicates import second_ones
+from notifications.explanation import explain, explain_letter, shown_state
+from notifications.models import Attempt, DeadLetter, DeliveryEvent, Message, Notification, OutboxEntry
 from notifications.services.cancel import cancel
 from notifications.services.retry_now import retry_now
 from notifications.states import State
@@ -113,9 +114,22 @@ class OutboxEntryInline(ReadOnlyInline):
     verbose_name_plural = "next action"
 
 
+class DeadLetterInline(ReadOnlyInline):
+    model = DeadLetter
+    fields = ("created_at", "what", "last_error", "resolution", "resolved_at", "resolved_by")
+    readonly_fields = ("what",)
+
+    @admin.display
+    def what(self, letter: DeadLetter) -> str:
+        return explain_letter(letter)
+
+
 @admin.register(Message)
 class MessageAdmin(ReadOnlyAdmin):
-    list_display = ("id", "channel", "masked_address", "state", "reason", "account", "attempt_count", "created_at")
+    list_display = (
+        "id", "channel", "masked_address", "state", "reason", "account", "attempt_count", "possible_duplicate",
+        "created_at",
+    )  # fmt: skip
     list_filter = ("channel", "state", "account")
     list_select_related = ("account",)
     search_fields = ("id",)  # see get_search_results
@@ -123,8 +137,11 @@ class MessageAdmin(ReadOnlyAdmin):
     ordering = ("-id",)
     show_full_result_count = False
     exclude = ("address", "address_hash")
-    readonly_fields = ("masked_address",)
-    inlines = (OutboxEntryInline, AttemptInline, DeliveryEventInline)
+    readonly_fields = ("masked_address", "possible_duplicate")
+    inlines = (OutboxEntryInline, AttemptInline, DeliveryEventInline, DeadLetterInline)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Message]:
+        return super().get_queryset(request).prefetch_related("attempts")
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Message], search_term: str
@@ -135,6 +152,10 @@ class MessageAdmin(ReadOnlyAdmin):
     @admin.display(description="address")
     def masked_address(self, message: Message) -> str:
         return mask(message.address)
+
+    @admin.display(description="possible duplicate")
+    def possible_duplicate(self, message: Message) -> str:
+        return ", ".join(f"attempt {attempt.number}" for attempt in second_ones(message.attempts.all())) or "no"
 
 
 @admin.register(DeliveryEvent)

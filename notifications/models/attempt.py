@@ -32,9 +32,7 @@ class Attempt(models.Model):
     account = models.ForeignKey(ProviderAccount, on_delete=models.PROTECT, db_constraint=False, db_index=False)
     provider_key = models.CharField(max_length=100, null=True)
     request_hash = models.CharField(max_length=64)
-    useful_seconds = models.IntegerField(
-        null=True
-    )  # how long it was still useful: what of a request depends on its hour
+    useful_seconds = models.IntegerField(null=True)  # left when it began; a repeat under its key says the same
     began_at = models.DateTimeField()
     ended_at = models.DateTimeField()
     outcome = models.CharField(max_length=10, choices=Outcome)

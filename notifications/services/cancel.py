@@ -13,7 +13,7 @@ import notifications.sql.settle as sql
 from notifications.reasons import Reason
 from notifications.services.settle import settle
 from notifications.services.verdicts import on_locked
-from notifications.sql.lock import LockedMessage
+from notifications.sql.lock import LockedMessage, LockedNotification
 from notifications.sql.record import record
 from notifications.states import ENDED, State
 
@@ -25,7 +25,7 @@ class UnknownNotification(LookupError):
 class CancelResult(StrEnum):
     STOPPED = "stopped"  # it was not sent and never will be
     ALREADY_AT_THE_PROVIDER = "already_at_the_provider"
-    UNKNOWN = "unknown"  # a call is being made, or its outcome is not known
+    UNKNOWN = "unknown"  # a call is being made, or its outcome is not known, or whether there was one
     ENDED = "ended"  # it had ended before
 
 
@@ -45,10 +45,9 @@ def cancel(notification_id: UUID) -> list[CancelledMessage]:
         if not locked:
             raise UnknownNotification(str(notification_id))
         (notification,) = locked
-        results = [CancelledMessage(message.id, _result(message)) for message in notification.messages]
+        results = [CancelledMessage(message.id, _result(message, notification)) for message in notification.messages]
         stopped = {result.id for result in results if result.result is CancelResult.STOPPED}
-        if notification.end is None:
-            sql.stop(notification_id)
+        sql.stop(notification_id)  # ended or not: evidence or an operator may open it again
         if stopped:
             verdicts = [
                 on_locked(message, notification, State.CANCELLED, reason=Reason.STOPPED)
@@ -60,11 +59,12 @@ def cancel(notification_id: UUID) -> list[CancelledMessage]:
     return results
 
 
-def _result(message: LockedMessage) -> CancelResult:
+def _result(message: LockedMessage, notification: LockedNotification) -> CancelResult:
     if message.state in ENDED:
         return CancelResult.ENDED
     if message.state is State.SENT:
         return CancelResult.ALREADY_AT_THE_PROVIDER
-    if message.state is State.UNCERTAIN or message.perhaps_sent or message.open_attempt is not None:
+    is_in_doubt = message.perhaps_sent or message.open_attempt is not None or notification.is_restored
+    if message.state is State.UNCERTAIN or is_in_doubt:
         return CancelResult.UNKNOWN
     return CancelResult.STOPPED

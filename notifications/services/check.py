@@ -196,7 +196,7 @@ def _adoption(finding: Finding) -> Adoption | None:
     if isinstance(finding.look_up, Found):
         found = finding.look_up.provider_message_id
         return Adoption(row.message_id, row.attempt_count, found, LookedUp.FOUND)
-    if isinstance(finding.look_up, NotThere) and row.not_there + 1 >= CLEAR_NOES:
+    if _is_last_no(finding):
         return Adoption(row.message_id, row.attempt_count, None, LookedUp.NOT_THERE)
     return None
 
@@ -204,7 +204,7 @@ def _adoption(finding: Finding) -> Adoption | None:
 def _verdict(finding: Finding, now: datetime) -> Verdict:
     """What follows where the answer changed nothing: applied reports have taken the claim away already."""
     check, row = finding.check, finding.check.row
-    if isinstance(finding.look_up, NotThere) and row.not_there + 1 >= CLEAR_NOES:
+    if _is_last_no(finding):
         return _not_there(check, now)
     if check.escalates:
         return escalate(row, check.account, now)
@@ -214,6 +214,12 @@ def _verdict(finding: Finding, now: datetime) -> Verdict:
         return on_claimed(row, row.state, now=now, checks=checks, not_there=row.not_there + 1, next_at=next_at)
     next_at = outcomes.next_check(row, check.account, now, checks=checks)
     return on_claimed(row, row.state, now=now, checks=checks, next_at=next_at)
+
+
+def _is_last_no(finding: Finding) -> bool:
+    """Whether it is certainly not there. A look hurried by its window's end came before its time, and counts for nothing."""
+    no = isinstance(finding.look_up, NotThere) and not finding.check.escalates
+    return no and finding.check.row.not_there + 1 >= CLEAR_NOES
 
 
 def _not_there(check: Check, now: datetime) -> Verdict:

@@ -20,6 +20,8 @@ RANKS = {
     EventKind.BOUNCED: 7,
 }
 
+TAKEN = frozenset({EventKind.ACCEPTED, EventKind.SENT})  # the provider has it, and nothing more is known
+
 _FOR_GOOD = {
     EventKind.EXPIRED: Reason.EXPIRED_AT_PROVIDER,
     EventKind.FAILED: Reason.NOT_DELIVERED,

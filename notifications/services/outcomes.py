@@ -130,15 +130,20 @@ def give_up(row: Claimed, now: datetime, reason: Reason, **changes: Any) -> Verd
 
 def ask(row: Claimed, account: ConnectedAccount | None, now: datetime, began_at: datetime, *, tries: int) -> Verdict:
     """Nobody knows whether it went out: ask the provider, not before its search can show it."""
-    delay = account.look_up_delay_seconds if account else 0.0
     return on_claimed(
         row,
         State.UNCERTAIN,
         now=now,
         reason=Reason.OUTCOME_UNKNOWN,
         tries=tries,
-        next_at=began_at + timedelta(seconds=call_seconds(row.priority) + delay),
+        next_at=first_look_up(row, account, began_at),
     )
+
+
+def first_look_up(row: Claimed, account: ConnectedAccount | None, began_at: datetime) -> datetime:
+    """When a call that began then is over, and the provider's search can show what it took."""
+    delay = account.look_up_delay_seconds if account else 0.0
+    return began_at + timedelta(seconds=call_seconds(row.priority) + delay)
 
 
 def send_again(row: Claimed, now: datetime, reason: Reason, *, wait_seconds: float = 0.0) -> Verdict:
@@ -153,6 +158,11 @@ def send_again(row: Claimed, now: datetime, reason: Reason, *, wait_seconds: flo
 def hold(row: Claimed, now: datetime, reason: Reason = Reason.HELD, **changes: Any) -> Verdict:
     """Send nothing more of what may be out: evidence decides, or its deadline."""
     return on_claimed(row, State.UNCERTAIN, now=now, reason=reason, **changes)
+
+
+def reason_to_wait(row: Claimed, reason: Reason) -> Reason:
+    """Why a message waits for another call. What a person decided outlives calls that were not taken."""
+    return Reason.REPLAYED if row.perhaps_sent and row.reason == Reason.REPLAYED else reason
 
 
 def _again(situation: Situation, error: ProviderError, lead: Lead) -> Verdict:
@@ -208,7 +218,7 @@ def _queue(situation: Situation, *, tried: list[int], tries: int, reason: Reason
         situation.row,
         State.QUEUED,
         now=situation.now,
-        reason=reason,
+        reason=reason_to_wait(situation.row, reason),
         tried=tried,
         tries=tries,
         next_at=situation.now + timedelta(seconds=wait_seconds),

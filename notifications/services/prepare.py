@@ -16,11 +16,12 @@ from notifications.models import OnUnclear, Outcome
 from notifications.numbers import numbers
 from notifications.outbox import Batch
 from notifications.reasons import Reason
-from notifications.services import outcomes
+from notifications.services import evidence, outcomes
 from notifications.services.calls import Planned, plan_call, repeat
 from notifications.services.outcomes import Situation
 from notifications.services.quarantine import supposition
 from notifications.services.verdicts import on_claimed
+from notifications.sql.apply import evidence as reports_of
 from notifications.sql.begin import Intent
 from notifications.sql.claim import Claimed
 from notifications.sql.record import Verdict
@@ -101,6 +102,8 @@ def _prepare(row: Claimed, plan: Plan, chooser: _Chooser) -> None:
         plan.verdicts.append(_file_lost_attempt(row, row.began_at, chooser))
     elif row.strikes > GIVEN_UP_AFTER_STRIKES and row.state is not State.SENT:
         plan.verdicts.append(outcomes.give_up(row, now, Reason.KILLS_ITS_WORKER))
+    elif row.perhaps_sent and row.attempt_count > 1 and _is_there_after_all(row):
+        plan.verdicts.append(on_claimed(row, State.SENT, now=now))
     elif row.state is State.QUEUED and not row.perhaps_sent and (supposed := supposition(row, chooser.accounts)):
         plan.supposed.append(supposed)
     elif row.state is State.QUEUED:
@@ -114,11 +117,19 @@ def _prepare(row: Claimed, plan: Plan, chooser: _Chooser) -> None:
 def _file_lost_attempt(row: Claimed, began_at: datetime, chooser: _Chooser) -> Verdict:
     """Its holder died between begin and record: nobody knows whether the call was made."""
     account = chooser.accounts.get(row.open_account_id)
-    verdict = outcomes.ask(row, account, chooser.now, began_at, tries=row.tries + 1)
+    is_restored = row.is_older_than_restore(began_at)
+    tries = row.tries + (not is_restored)  # supposed ones, one an account, must not use them up
+    verdict = outcomes.ask(row, account, chooser.now, began_at, tries=tries)
     verdict.account_id = row.open_account_id
     verdict.outcome = Outcome.UNCLEAR
-    verdict.error = "Restored" if row.is_older_than_restore(began_at) else "LeaseRanOut"
+    verdict.error = "Restored" if is_restored else "LeaseRanOut"
     return verdict
+
+
+def _is_there_after_all(row: Claimed) -> bool:
+    """Whether an earlier attempt was taken, as its reports have told since: then no other one is needed."""
+    reports = [(item.attempt_number, item.kind) for item in reports_of([row.message_id])]
+    return not evidence.TAKEN.isdisjoint(evidence.fold(reports).values())
 
 
 def _prepare_send(row: Claimed, plan: Plan, chooser: _Chooser) -> None:
@@ -148,7 +159,8 @@ def _without_account(row: Claimed, chooser: _Chooser) -> Verdict:
     if not row.perhaps_sent:
         return outcomes.give_up(row, chooser.now, Reason.NO_ACCOUNT)
     wait = timedelta(seconds=numbers().account_open_seconds)  # for the one account that may have it
-    return on_claimed(row, State.QUEUED, now=chooser.now, reason=Reason.WAITING_TO_RETRY, next_at=chooser.now + wait)
+    reason = outcomes.reason_to_wait(row, Reason.WAITING_TO_RETRY)
+    return on_claimed(row, State.QUEUED, now=chooser.now, reason=reason, next_at=chooser.now + wait)
 
 
 def _must_not_go(row: Claimed, now: datetime) -> Verdict | None:
@@ -247,6 +259,8 @@ def _by_policy(row: Claimed, now: datetime) -> Verdict:
 
 
 def _can_be_asked(row: Claimed, account: ConnectedAccount) -> bool:
+    if row.strikes > GIVEN_UP_AFTER_STRIKES:  # workers keep dying of the answer
+        return False
     if row.state is State.UNCERTAIN:
         return account.can(Ability.FIND_BY_REFERENCE, Ability.FIND_BY_RECIPIENT)
     return account.can(Ability.STATUS) and row.last_provider_message_id is not None
@@ -263,5 +277,12 @@ def escalate(row: Claimed, account: ConnectedAccount | None, now: datetime) -> V
         escalated=True,
         escalate_at=None,
         checks=checks,
-        next_at=outcomes.next_check(row, account, now, checks=checks) if account and can_be_asked else None,
+        next_at=_next_question(row, account, now, checks) if account and can_be_asked else None,
     )
+
+
+def _next_question(row: Claimed, account: ConnectedAccount, now: datetime, checks: int) -> datetime:
+    if row.state is not State.UNCERTAIN:
+        return outcomes.next_check(row, account, now, checks=checks)
+    earliest = outcomes.first_look_up(row, account, row.last_began_at or now)
+    return max(earliest, now + timedelta(seconds=numbers().look_up_again_seconds))

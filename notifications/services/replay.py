@@ -45,10 +45,7 @@ def replay(dead_letter_id: int, *, by: str) -> None:
         (notification,) = locks.lock([notification_id])
         message = next(message for message in notification.messages if message.id == letter.message_id)
         is_held = letter.kind == DeadLetter.Kind.HELD and message.state is State.UNCERTAIN
-        if not is_held and message.state is not State.DEAD_LETTERED:
-            raise CannotReplay(f"the message is {message.state.label.lower()} by now")
-        if not notification.is_useful:
-            raise CannotReplay("the notification was cancelled, has expired, or its incident has ended")
+        _must_be_wanted(message, notification, is_held=is_held)
         verdict = _verdict(message, notification, again=is_held)
         _resolve(letter, DeadLetter.Resolution.REPLAYED, by)
         record([verdict], claim=None)
@@ -68,6 +65,16 @@ def _open_letter(dead_letter_id: int) -> DeadLetter:
     if letter.resolved_at is not None:
         raise CannotReplay(f"it was {letter.resolution} already")
     return letter
+
+
+def _must_be_wanted(message: LockedMessage, notification: LockedNotification, *, is_held: bool) -> None:
+    """Raises CannotReplay for what is on its way, has ended otherwise, or would come beside its own next step."""
+    if not is_held and message.state is not State.DEAD_LETTERED:
+        raise CannotReplay(f"the message is {message.state.label.lower()} by now")
+    if not notification.is_useful:
+        raise CannotReplay("the notification was cancelled, has expired, or its incident has ended")
+    if message.escalated_at is not None:
+        raise CannotReplay("its time ran out and the next step began")
 
 
 def _verdict(message: LockedMessage, notification: LockedNotification, *, again: bool) -> Verdict:

@@ -111,9 +111,11 @@ SELECT e.message_id, coalesce(repeated.last, e.attempt_number), e.kind, e.provid
     e.error_code
 FROM delivery_event e LEFT JOIN LATERAL (
     SELECT max(later.number) AS last FROM attempt a JOIN LATERAL (
-        SELECT number FROM attempt WHERE message_id = a.message_id AND provider_key = a.provider_key
+        SELECT number FROM attempt
+        WHERE message_id = a.message_id AND account_id = a.account_id AND provider_key = a.provider_key
         UNION ALL
-        SELECT attempt FROM outbox WHERE message_id = a.message_id AND provider_key = a.provider_key
+        SELECT attempt FROM outbox
+        WHERE message_id = a.message_id AND account_id = a.account_id AND provider_key = a.provider_key
     ) later ON true
     WHERE a.message_id = e.message_id AND a.number = e.attempt_number AND a.provider_key IS NOT NULL
 ) repeated ON true

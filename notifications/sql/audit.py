@@ -12,11 +12,16 @@ ACCEPTED = "SELECT count(*) FROM notification WHERE id > %(after)s AND id <= %(u
 ENDS = """
 SELECT coalesce("end", 'open'), count(*) FROM notification WHERE id > %(after)s AND id <= %(until)s GROUP BY 1"""
 
+# The rule of `duplicates.py`.
 DUPLICATES = """
 SELECT count(DISTINCT a.message_id) FROM attempt a JOIN message m ON m.id = a.message_id
 WHERE m.notification_id > %(after)s AND m.notification_id <= %(until)s
     AND a.outcome = 'unclear' AND (a.looked_up IS DISTINCT FROM 'not_there' OR a.provider_message_id IS NOT NULL)
-    AND EXISTS (SELECT FROM attempt later WHERE later.message_id = a.message_id AND later.number > a.number)"""
+    AND EXISTS (
+        SELECT FROM attempt later WHERE later.message_id = a.message_id AND later.number > a.number
+            AND later.outcome IN ('taken', 'unclear')
+            AND (later.account_id = a.account_id AND later.provider_key = a.provider_key) IS NOT TRUE
+    )"""
 
 _WINDOW = "n.id > %(after)s AND n.id <= %(until)s"
 MISSING_ENTRY = "an open message without an entry"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -33,6 +33,13 @@ INTENTS = Table(
     },
 )
 
+_WANTED = """
+n.stopped_at IS NULL AND n.expires_at > clock_timestamp() AND (i.ended_at IS NULL OR i.ended_at > clock_timestamp())
+    AND NOT EXISTS (
+        SELECT FROM suppression s WHERE s.channel = m.channel AND s.address_hash = m.address_hash
+        AND (s.until IS NULL OR s.until > clock_timestamp())
+    )"""
+
 # Sorted locks: unsorted batches deadlocked 80 times of 100.
 BEGIN = f"""
 WITH mine AS MATERIALIZED (
@@ -48,13 +55,21 @@ JOIN notification n ON n.id = m.notification_id
 LEFT JOIN incident i ON i.id = n.incident_id
 WHERE outbox.message_id = mine.message_id AND outbox.claim = %(claim)s AND outbox.began_at IS NULL
     AND outbox.due_at > clock_timestamp() + %(call)s * interval '1 second'
-    AND m.state = 'queued'
-    AND n.stopped_at IS NULL AND n.expires_at > clock_timestamp()
-    AND (i.ended_at IS NULL OR i.ended_at > clock_timestamp())
-    AND NOT EXISTS (
-        SELECT FROM suppression s WHERE s.channel = m.channel AND s.address_hash = m.address_hash
-        AND (s.until IS NULL OR s.until > clock_timestamp())
-    )
+    AND m.state = 'queued' AND {_WANTED}
+RETURNING outbox.message_id"""
+
+TAKE_BACK = f"""
+WITH mine AS MATERIALIZED (
+    SELECT message_id FROM outbox WHERE message_id = ANY (%(ids)s) AND claim = %(claim)s
+    ORDER BY message_id FOR NO KEY UPDATE
+)
+UPDATE outbox SET attempt = NULL, account_id = NULL, provider_key = NULL, request_hash = NULL, useful_seconds = NULL,
+    began_at = NULL, claim = NULL, strikes = 0, due_at = clock_timestamp()
+FROM mine
+JOIN message m ON m.id = mine.message_id
+JOIN notification n ON n.id = m.notification_id
+LEFT JOIN incident i ON i.id = n.incident_id
+WHERE outbox.message_id = mine.message_id AND NOT ({_WANTED})
 RETURNING outbox.message_id"""
 
 
@@ -66,3 +81,12 @@ def begin(intents: Sequence[Intent], *, claim: UUID, call_seconds: float) -> set
     ids = unique(intent.message_id for intent in intents)
     parameters = {"ids": ids, "claim": claim, "call": call_seconds, **INTENTS.parameters(intents)}
     return {message_id for (message_id,) in execute(BEGIN, parameters)}
+
+
+def take_back_unwanted(message_ids: Iterable[UUID], *, claim: UUID) -> set[UUID]:
+    """Look once more at messages that have begun and were not called yet. Returns those that must not be called after all.
+
+    A statement that waited for a lock has seen notifications, incidents and suppressions as they were before its wait.
+    """
+    rows = execute(TAKE_BACK, {"ids": unique(message_ids), "claim": claim})
+    return {message_id for (message_id,) in rows}

@@ -62,6 +62,7 @@ class LockedNotification:
     expires_at: datetime
     stopped_at: datetime | None
     is_incident_over: bool
+    is_restored: bool  # from a backup: what of it seems unsent may have gone out before
     end: End | None
     messages: list[LockedMessage] = field(default_factory=list)
 
@@ -85,7 +86,7 @@ SELECT id FROM message WHERE notification_id = ANY (%(ids)s) ORDER BY id FOR NO 
 
 NOTIFICATIONS = """
 SELECT clock_timestamp(), n.id, n.client_id, n.category, n.priority, n.recipient, n.steps, n.expires_at, n.stopped_at,
-    coalesce(i.ended_at <= clock_timestamp(), false), n."end"
+    coalesce(i.ended_at <= clock_timestamp(), false), n.restored_at IS NOT NULL, n."end"
 FROM notification n LEFT JOIN incident i ON i.id = n.incident_id WHERE n.id = ANY (%(ids)s) ORDER BY n.id"""
 MESSAGES = """
 SELECT m.id, m.notification_id, m.step, m.part, m.channel, m.address, m.address_hash, m.state, m.reason, m.account_id,

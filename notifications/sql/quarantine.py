@@ -16,16 +16,18 @@ MARK = """
 UPDATE notification SET restored_at = clock_timestamp()
 WHERE "end" IS NULL AND accepted_at < %(before)s AND send_at <= clock_timestamp()"""
 
-# As if it had begun when its message was made, under a claim that nobody holds any more.
+# As if it had begun as soon as it might, under a claim that nobody holds any more. Not when its message was made: that of
+# a step that begins after the restore may have gone out before it.
 SUPPOSE = f"""
 WITH mine AS MATERIALIZED (
     SELECT message_id FROM outbox WHERE message_id = ANY (%(ids)s) AND claim = %(claim)s
     ORDER BY message_id FOR NO KEY UPDATE
 )
 UPDATE outbox SET attempt = w.number, account_id = w.account_id, provider_key = w.provider_key,
-    request_hash = w.request_hash, useful_seconds = w.useful_seconds, began_at = m.created_at,
+    request_hash = w.request_hash, useful_seconds = w.useful_seconds, began_at = n.send_at,
     claim = NULL, strikes = 0, due_at = clock_timestamp()
 FROM mine JOIN {INTENTS.sql} ON w.message_id = mine.message_id JOIN message m ON m.id = mine.message_id
+JOIN notification n ON n.id = m.notification_id
 WHERE outbox.message_id = mine.message_id AND outbox.began_at IS NULL AND m.state = 'queued'"""
 
 ASKED = """

@@ -23,6 +23,11 @@ SELECT id FROM added"""
 
 STOP = "UPDATE notification SET stopped_at = clock_timestamp() WHERE id = ANY (%(ids)s) AND stopped_at IS NULL"
 
+# So that a begin which waits for these locks finds its claim gone: of the notification it sees what was before its wait.
+TAKE_CLAIMS = """
+UPDATE outbox SET claim = NULL, due_at = clock_timestamp() FROM message m
+WHERE m.notification_id = ANY (%(ids)s) AND outbox.message_id = m.id AND claim IS NOT NULL AND began_at IS NULL"""
+
 
 def write_ends(ends: Mapping[UUID, End | None]) -> None:
     """Write how locked notifications ended; None opens one again."""
@@ -37,5 +42,6 @@ def add_next_steps(messages: Sequence[NewMessage]) -> set[UUID]:
 
 
 def stop(notification_id: UUID) -> None:
-    """Mark a locked notification as stopped by its client."""
+    """Mark a locked notification as stopped by its client, and take it from whoever is about to begin."""
     execute(STOP, {"ids": [notification_id]})
+    execute(TAKE_CLAIMS, {"ids": [notification_id]})

@@ -82,7 +82,7 @@ class TestDeadLetter:
         operator.admin("notifications/deadletter/?resolved_at__isempty=1")
         expect(page.locator("#result_list tbody tr")).to_have_count(1)
         operator.look_at("admin-dead-letters")
-        operator.act("Send again")
+        operator.act("Send again (a held one may arrive twice)")
 
         expect(page.locator(".messagelist")).to_contain_text("will be sent again")
         wait_for_end(lost, End.DELIVERED)

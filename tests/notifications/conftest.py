@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from random import Random
-from typing import Any
+from typing import Any, LiteralString
 
 import psycopg
 import pytest
@@ -168,7 +168,15 @@ def pace() -> Pace:
 
 
 @pytest.fixture
-def world(seeded: None, live_server: Any, settings: Any, pace: Pace) -> Iterator[World]:
+def more_vendors(live_server: Any) -> list[SandboxAccount]:
+    """Accounts that the sandbox plays besides the usual ones; a test may want some."""
+    return []
+
+
+@pytest.fixture
+def world(
+    seeded: None, live_server: Any, settings: Any, pace: Pace, more_vendors: list[SandboxAccount]
+) -> Iterator[World]:
     """An SMS and an e-mail account at vendors that answer at once; a spare SMS account that has no row yet."""
     settings.PUBLIC_URL = live_server.url
     host = live_server.url.removeprefix("http://")
@@ -180,13 +188,14 @@ def world(seeded: None, live_server: Any, settings: Any, pace: Pace) -> Iterator
             SandboxAccount("twilio", "twilio", credentials["twilio"]),
             SandboxAccount("twilio-spare", "twilio", SPARE),
             SandboxAccount("postmark", "postmark", postmark, webhook),
+            *more_vendors,
         ],
         pace=pace,
     )
     transport = RequestsTransport(4)
     with sandbox:
-        for slug in ("twilio", "twilio-spare", "postmark"):
-            sandbox.set_faults(slug, silent=True)
+        for account in sandbox.accounts():
+            sandbox.set_faults(account["slug"], silent=True)
         world = World(sandbox, Runtime(transport, random=Random(1)))
         world.account("twilio")
         world.account("postmark")
@@ -223,23 +232,32 @@ def second_connection(seeded: None) -> Iterator[Any]:
 
 
 class Outage:
-    """While it lasts, the database has ended all connections and accepts none."""
+    """While it lasts, the database has ended all connections, and accepts none or only reads."""
 
     def __init__(self, maintenance: psycopg.Connection[Any], database: str) -> None:
         self._maintenance = maintenance
         self._database = database
 
     def begin(self) -> None:
-        self._allow_connections(False)
+        self._alter("ALLOW_CONNECTIONS false")
+        self._end_connections()
+
+    def begin_read_only(self) -> None:
+        """As after a fail-over, when the old primary has become a replica."""
+        self._alter("SET default_transaction_read_only = on")
+        self._end_connections()
+
+    def end(self) -> None:
+        self._alter("ALLOW_CONNECTIONS true")
+        self._alter("RESET default_transaction_read_only")
+
+    def _end_connections(self) -> None:
         ending = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s"
         self._maintenance.execute(ending, [self._database])
 
-    def end(self) -> None:
-        self._allow_connections(True)
-
-    def _allow_connections(self, allow: bool) -> None:
-        statement = sql.SQL("ALTER DATABASE {} ALLOW_CONNECTIONS {}")
-        self._maintenance.execute(statement.format(sql.Identifier(self._database), sql.Literal(allow)))
+    def _alter(self, change: LiteralString) -> None:
+        statement = sql.SQL("ALTER DATABASE {} {}")
+        self._maintenance.execute(statement.format(sql.Identifier(self._database), sql.SQL(change)))
 
 
 @pytest.fixture

@@ -70,6 +70,7 @@ def a_notification(
             "expires_at": NOW + HOUR,
             "stopped_at": None,
             "is_incident_over": False,
+            "is_restored": False,
             "end": None,
             "messages": list(messages),
             **changes,

@@ -6,7 +6,8 @@ from datetime import datetime
 from typing import Any
 
 from notifications import send
-from notifications.models import Message, Notification, OutboxEntry
+from notifications.accounts import accounts
+from notifications.models import Message, Notification, OutboxEntry, ProviderAccount
 from tests.factories import CONTENT, MAILBOX, NUMBER
 
 
@@ -51,3 +52,11 @@ def attempts(message: Message) -> list[tuple[int, str, str]]:
 
 def due_at(message: Message) -> datetime:
     return OutboxEntry.objects.get(message=message).due_at
+
+
+def only_send(slug: str) -> None:
+    """From now on, an account's credentials only send: nothing can be looked up with them."""
+    account = ProviderAccount.objects.get(slug=slug)
+    account.settings = {**account.settings, "may_read": False}
+    account.save(update_fields=["settings"])
+    accounts.forget()

@@ -8,8 +8,8 @@ from itertools import product
 
 import pytest
 
-from notifications.explanation import explain, explain_message, shown_state
-from notifications.models import Message, Notification
+from notifications.explanation import explain, explain_letter, explain_message, shown_state
+from notifications.models import DeadLetter, Message, Notification
 from notifications.reasons import SENTENCES, Reason
 from notifications.states import ENDED, OPEN, End, State
 
@@ -32,6 +32,8 @@ ONLY_WHILE_OPEN = {
     Reason.WAITING_TO_RETRY,
     Reason.OUTCOME_UNKNOWN,
     Reason.SEND_AGAIN,
+    Reason.SAME_KEY,
+    Reason.NOT_SENT_AGAIN,
     Reason.HELD,
     Reason.REPLAYED,
 }
@@ -111,6 +113,20 @@ class TestExplain:
         notification = a_notification(a_message(State.DELIVERED, attempts=1), end=End.DELIVERED)
 
         assert explain(notification) == "Delivered: the SMS was delivered."
+
+
+class TestExplainLetter:
+    @pytest.mark.parametrize(
+        ("kind", "reason", "expected"),
+        [
+            ("held", "held", "held: nobody can say whether it went out"),
+            ("message", "tries_used_up", "message: every try failed"),
+            ("message", "a_reason_of_a_newer_release", "message: a reason of a newer release"),
+            ("task", "task_failed", "task: task failed"),
+        ],
+    )
+    def test_says_what_it_is_about(self, kind, reason, expected):
+        assert explain_letter(DeadLetter(kind=kind, reason=reason)) == expected
 
 
 class TestShownState:

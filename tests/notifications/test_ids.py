@@ -1,4 +1,4 @@
-"""Ids: version 7, ascending whatever the clock and the threads do."""
+"""Ids: version 7, ascending whatever the clock and the threads do; those of steps are the same each time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from uuid import RFC_4122, UUID
 
 import pytest
 
-from notifications.ids import AscendingIds, first_id_at, new_id
+from notifications.ids import AscendingIds, first_id_at, new_id, step_id
 
 NOON = datetime(2027, 1, 15, 12, tzinfo=UTC)
 NOON_MILLISECONDS = 1_800_014_400_000
@@ -113,3 +113,41 @@ class TestFirstIdAt:
         elsewhere = NOON.astimezone(datetime.fromisoformat("2027-01-15T12:00:00+05:30").tzinfo)
 
         assert first_id_at(elsewhere) == first_id_at(NOON)
+
+
+class TestStepId:
+    def test_is_the_same_whenever_the_step_begins(self):
+        id = UUID("019bc0d5-3a00-7000-8000-00000000abcd")
+
+        assert [step_id(id, step) for step in (0, 1)] == [
+            UUID("019bc0d5-3a00-7000-8000-8637840ba7df"),
+            UUID("019bc0d5-3a00-7000-8001-8cd4a5cc511c"),
+        ]
+
+    def test_is_a_uuid_of_version_7(self):
+        ids = [step_id(new_id(), step) for step in (0, 1, 99, 16_383)]
+
+        assert {(id.version, id.variant) for id in ids} == {(7, RFC_4122)}
+
+    def test_differs_from_step_to_step_and_from_notification_to_notification(self):
+        notifications = [new_id() for _ in range(100)]
+
+        ids = {step_id(id, step) for id in notifications for step in range(5)}
+
+        assert len(ids | set(notifications)) == 600
+
+    def test_differs_between_notifications_of_one_moment(self):
+        """Two processes may make ids of the same millisecond and sequence, apart in their random bits alone."""
+        first, second = (AscendingIds(milliseconds=lambda: NOON_MILLISECONDS)() for _ in range(2))
+
+        assert first.int >> 62 == second.int >> 62
+        assert step_id(first, 0) != step_id(second, 0)
+
+    def test_lies_beside_its_notification_in_the_order_of_the_steps(self):
+        make = ids_at(NOON_MILLISECONDS)
+        first, second = make(), make()
+
+        ids = [step_id(id, step) for id in (first, second) for step in range(20)]
+
+        assert ascend(ids)
+        assert {milliseconds_of(id) for id in ids} == {NOON_MILLISECONDS}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Permission
@@ -60,6 +62,11 @@ def dead_letter() -> DeadLetter:
     return DeadLetter.objects.filter(message=message).first() or DeadLetter.objects.create(
         kind=DeadLetter.Kind.MESSAGE, message=message, reason="no_account"
     )
+
+
+def held_letter() -> DeadLetter:
+    message = factories.message(State.UNCERTAIN, reason="held")
+    return DeadLetter.objects.create(kind=DeadLetter.Kind.HELD, message=message, reason="held")
 
 
 class TestLists:
@@ -140,6 +147,78 @@ class TestNotificationPage:
         message.attempts.update(answer="<script>alert(1)</script>")
 
         assert "<script>alert(1)" not in page(browser, f"message/{message.id}/change/")
+
+
+class TestMessagePage:
+    def test_leads_to_its_dead_letters(self, browser):
+        letter = held_letter()
+
+        text = page(browser, f"message/{letter.message_id}/change/")
+
+        assert f'href="{ADMIN}/deadletter/{letter.id}/change/' in text
+        assert "held: nobody can say whether it went out" in text
+
+    @pytest.mark.parametrize(("looked_up", "answer"), [(None, "attempt 2"), ("not_there", "no")])
+    def test_says_whether_it_may_have_arrived_twice(self, browser, looked_up, answer):
+        message = factories.message(State.UNCERTAIN, attempt_count=2)
+        message.attempts.update(looked_up=looked_up)
+        factories.attempt(message, message.account, number=2)
+
+        for path in ("message/", f"message/{message.id}/change/"):
+            text = page(browser, path)
+            assert re.search(rf"possible_duplicate.*>{answer}<", text, re.DOTALL), path
+
+
+class TestDeadLetters:
+    def test_say_what_they_are_and_what_can_be_done(self, browser):
+        letter, failed = held_letter(), dead_letter()
+
+        for path in ("deadletter/", f"deadletter/{letter.id}/change/"):
+            text = page(browser, path)
+            assert "held: nobody can say whether it went out" in text
+            assert "send it again: it may arrive twice; or discard it: it goes on waiting for proof" in text
+            assert f'href="{ADMIN}/message/{letter.message_id}/change/' in text
+        assert "message: no provider account for this channel can send now" in page(
+            browser, f"deadletter/{failed.id}/change/"
+        )
+
+    def test_ask_for_nothing_once_they_are_resolved(self, browser):
+        letter = held_letter()
+        act(browser, "deadletter", "discard_selected", letter.id)
+
+        assert "send it again" not in page(browser, f"deadletter/{letter.id}/change/")
+
+    @pytest.mark.parametrize("kind", DeadLetter.Kind)
+    def test_are_listed_by_kind(self, browser, kind):
+        held_letter(), dead_letter()
+        DeadLetter.objects.create(kind=DeadLetter.Kind.TASK, task="notifications.sweep", reason="task_failed")
+
+        text = page(browser, f"deadletter/?kind__exact={kind}")
+
+        assert "1 dead letter" in text
+        assert f"{kind}: " in text
+
+    def test_say_before_and_after_that_a_held_one_may_arrive_twice(self, browser):
+        letter = held_letter()
+        assert "Send again (a held one may arrive twice)" in page(browser, "deadletter/")
+
+        said = act(browser, "deadletter", "replay_selected", letter.id)
+
+        assert f"{letter.message_id} (held: nobody can say whether it went out): will be sent again, and may" in said
+        assert Message.objects.get(id=letter.message_id).state == State.QUEUED
+
+    def test_do_not_say_so_of_what_was_certainly_not_sent(self, browser):
+        said = act(browser, "deadletter", "replay_selected", dead_letter().id)
+
+        assert "will be sent again</li>" in said
+
+    def test_discarded_while_held_wait_for_proof(self, browser):
+        letter = held_letter()
+
+        said = act(browser, "deadletter", "discard_selected", letter.id)
+
+        assert "discarded, and goes on waiting for proof" in said
+        assert Message.objects.get(id=letter.message_id).state == State.UNCERTAIN
 
 
 class TestActions:

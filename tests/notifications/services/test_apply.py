@@ -149,6 +149,68 @@ class TestOneReport:
         assert Suppression.objects.get().reason == "complaint"
 
 
+class TestOneKey:
+    """What was repeated under one key is one message to its provider, whichever of the calls a report names."""
+
+    def repeated(self, outcome=Outcome.TAKEN, *, keys=("k", "k"), state=State.SENT):
+        """A message whose first call was unclear, and whose second one ended so."""
+        message = factories.message(state, attempt_count=2)
+        Attempt.objects.update(outcome=Outcome.UNCLEAR, provider_message_id=None, provider_key=keys[0])
+        factories.attempt(message, message.account, number=2, outcome=outcome, provider_key=keys[1])
+        return message
+
+    @pytest.mark.parametrize("attempt", [1, 2])
+    def test_a_report_counts_for_the_newest_call(self, attempt):
+        message = self.repeated()
+
+        assert hear(message, "failed", attempt=attempt) == (State.FAILED, "not_delivered")
+
+        assert DeliveryEvent.objects.get().attempt_number == attempt
+
+    def test_the_provider_names_the_message_that_the_newest_call_asked_for_again(self):
+        message = self.repeated(Outcome.UNCLEAR, state=State.UNCERTAIN)
+        factories.event(message, "sent", provider_message_id="first")
+
+        apply_waiting()
+
+        assert told(message) == (State.SENT, "")
+        assert message.attempts.get(number=2).provider_message_id == "first"
+
+    def test_a_report_about_the_first_call_counts_for_one_being_made(self):
+        account = factories.account()
+        message = factories.message(account=account, attempt_count=1, perhaps_sent=True)
+        factories.attempt(message, account, outcome=Outcome.UNCLEAR, provider_key="k")
+        factories.begun(message, account)
+        OutboxEntry.objects.update(provider_key="k")
+        factories.event(message, "sent", account=account)
+
+        apply_waiting()
+
+        assert told(message) == (State.SENT, "")
+        assert message.attempts.get(number=2).outcome == Outcome.TAKEN
+        assert audit().is_sound
+
+    def test_a_report_under_an_older_key_does_not_count_for_the_newer_one(self):
+        message = self.repeated(keys=("k", "another"))
+
+        assert hear(message, "failed", attempt=1)[0] == State.SENT
+
+    def test_nor_does_one_of_an_account_that_was_given_the_same_key(self):
+        message = self.repeated()
+        other = factories.account("another")
+        Attempt.objects.filter(number=1).update(account=other)
+        factories.event(message, "failed", account=other)
+
+        apply_waiting()
+
+        assert told(message)[0] == State.SENT
+
+    def test_calls_without_a_key_are_each_their_own(self):
+        message = self.repeated(keys=(None, None))
+
+        assert hear(message, "failed", attempt=1)[0] == State.SENT
+
+
 class TestMany:
     def test_are_all_applied_however_many_wait(self):
         messages = [factories.message(State.SENT) for _ in range(3)]

@@ -10,7 +10,7 @@ from django.core.management import call_command
 from django.db import connection, transaction
 from django.utils import timezone
 
-from notifications.models import Attempt, DeliveryEvent, Message, Notification
+from notifications.models import DeliveryEvent, Message, Notification
 from notifications.services.audit import audit
 from notifications.services.cancel import cancel
 from notifications.services.settle import settle
@@ -232,25 +232,6 @@ class TestDamage:
         assert f"{id} {sentence}" in text
         assert "BROKEN" in text
         assert not any(str(id) in text for id in (innocent.id, innocent.notification_id))
-
-
-class TestPossibleDuplicates:
-    @pytest.mark.parametrize(
-        ("first", "duplicates"),
-        [
-            ({"outcome": "unclear"}, 1),
-            ({"outcome": "unclear", "looked_up": "not_there"}, 0),
-            ({"outcome": "unclear", "looked_up": "not_there", "provider_message_id": "SM-late"}, 1),
-            ({"outcome": "not_sent"}, 0),
-        ],
-        ids=["nobody knows", "was not there", "was there after all", "was not sent"],
-    )
-    def test_are_messages_sent_again_though_they_may_have_gone_out(self, first, duplicates):
-        message = factories.message(State.SENT, attempt_count=2)
-        Attempt.objects.update(**{"provider_message_id": None, **first})
-        factories.attempt(message, message.account, number=2)
-
-        assert audit().possible_duplicates == duplicates
 
 
 def test_the_statement_and_settle_agree_about_the_end_of_any_two_messages():

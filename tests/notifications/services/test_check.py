@@ -227,8 +227,11 @@ class TestNotThere:
         world.drain(Lane.UPKEEP)
         world.drain(Lane.NORMAL)
 
-        assert told(message) == (State.EXPIRED, "window_over")
+        assert told(message)[0] == State.UNCERTAIN, "a look hurried by the end of the window is no second clear no"
+        assert message.attempts.get().looked_up is None
         assert Message.objects.get(step=1).state == State.SENT
+        assert due_at(message) > message.attempts.get().began_at + timedelta(seconds=DEADLINE_SECONDS + DELAY_SECONDS)
+        assert look_up(message) == (State.FAILED, "not_there")
         assert world.requests("twilio") == 1
 
     def test_a_late_receipt_after_all_stops_the_second_call(self, world, uncertain, look_up):

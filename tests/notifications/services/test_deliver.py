@@ -687,6 +687,23 @@ class TestDatabaseAway:
 
         assert attempts(message) == [(1, "twilio", outcome)]
 
+    def test_one_that_takes_no_writes_any_more_is_waited_for_like_one_that_is_away(self, world, outage, caplog):
+        """The first try meets an ended connection, the second a database that says it is read-only."""
+        message = sms()
+        pauses = []
+
+        def pause(seconds):
+            pauses.append(seconds)
+            if len(pauses) == 2:
+                outage.end()
+
+        world.drain(Lane.NORMAL, transport=world.between(after=lambda answers: outage.begin_read_only()), sleep=pause)
+
+        assert len(pauses) == 2
+        assert "ReadOnlySqlTransaction" in caplog.text
+        assert attempts(message) == [(1, "twilio", "taken")]
+        assert told(message) == (State.SENT, "")
+
     def test_no_message_is_blamed_for_it(self, world, outage):
         """A rested account is probed while messages are prepared, where whatever a message breaks costs it its life."""
         rest_account()
@@ -769,3 +786,18 @@ class TestStatements:
         assert Message.objects.filter(state=State.SENT).count() == 1001
         assert world.on_the_wire() == 1001
         assert len(statements) - 1 <= 20, "besides the claim that found nothing more"
+
+
+class TestAnEarlierAttemptThatWasTaken:
+    def test_stops_the_next_one(self, world):
+        """Sent again by policy, and only then was the first one reported."""
+        account = ProviderAccount.objects.get(slug="twilio")
+        message = sms(on_unclear="send_again")
+        factories.attempt(message, account, number=1, outcome="unclear")
+        factories.attempt(message, account, number=2, outcome="not_sent")
+        Message.objects.update(attempt_count=2, tries=2, account=account, perhaps_sent=True)
+        factories.event(message, "sent", attempt=1)
+
+        world.drain(Lane.NORMAL)
+
+        assert (told(message)[0], world.on_the_wire()) == (State.SENT, 0)
