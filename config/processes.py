@@ -97,6 +97,10 @@ class Processes:
         """The names of processes that ended by themselves."""
         return [name for name, process in self._running.items() if process.poll() is not None]
 
+    def process_id(self, name: str) -> int:
+        """The id of a process. Raises KeyError for one that was not started or is stopped."""
+        return self._running[name].pid
+
     def log(self, name: str) -> str:
         """What a process has said so far."""
         return (self.logs / f"{name}.log").read_text(errors="replace")

@@ -47,6 +47,13 @@ class Server(ABC):
     @abstractmethod
     def url(self) -> str: ...
 
+    @property
+    def process_id(self) -> int:
+        """The id of the running server. Raises RuntimeError while it is stopped."""
+        if self._process is None:
+            raise RuntimeError(f"{self.name} is stopped")
+        return self._process.pid
+
     @abstractmethod
     def _run_server(self) -> subprocess.Popen[bytes]: ...
 

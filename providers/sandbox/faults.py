@@ -35,6 +35,8 @@ class Faults:
     """Sends are refused so; a 401 or 403 refuses look-ups too."""
     latency_seconds: float = 0.0
     """Every answer comes so much later; the message was taken before."""
+    drip: bool = False
+    """Every answer comes a byte at a time, five a second, so that no read ever times out; the message was taken before."""
     accept_then_drop: bool = False
     """Messages are taken, and their connection closed without an answer."""
     look_up_lag_seconds: float | None = None
@@ -57,7 +59,7 @@ class Faults:
 
 
 NONE = Faults()
-FLAGS = {"accept_then_drop", "look_up_blind", "silent", "callback_shuffle"}
+FLAGS = {"drip", "accept_then_drop", "look_up_blind", "silent", "callback_shuffle"}
 WHOLE_NUMBERS = {"rate_limit", "retry_after_seconds", "callback_repeat"}
 
 

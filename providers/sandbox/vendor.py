@@ -84,6 +84,8 @@ class Vendor(ABC):
             reply = self.answer(request, kind, ledger) if proven else self.unauthorized(request)
         if faults.latency_seconds:
             reply = replace(reply, delay_seconds=reply.delay_seconds + faults.latency_seconds)
+        if faults.drip:
+            reply = replace(reply, drips=True)
         ledger.count_answer(reply.outcome)
         if self.log is not None:
             self.log(f"{ledger.slug}: {kind} → {reply.outcome} {reply.note}".rstrip())

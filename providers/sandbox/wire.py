@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import socket
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -15,6 +16,7 @@ from urllib.parse import parse_qsl
 
 HEAD_LIMIT_BYTES = 64 * 1024
 BODY_LIMIT_BYTES = 10 * 1024 * 1024  # Postmark's limit for one message
+DRIP_SECONDS = 0.2
 JSON = "application/json"
 HTML = "text/html"
 _ENCODER = json.JSONEncoder(
@@ -61,7 +63,7 @@ class Reply:
     """An answer, or what the vendor does instead of one.
 
     `delay_seconds` pass before it; `withheld_seconds` pass in silence and then the connection ends without it;
-    `dropped` ends the connection at once. `note` is for the log.
+    `dropped` ends the connection at once; one that `drips` comes a byte at a time. `note` is for the log.
     """
 
     status: int
@@ -72,6 +74,7 @@ class Reply:
     withheld_seconds: float | None = None
     dropped: bool = False
     closes: bool = False
+    drips: bool = False
     note: str = field(default="", compare=False)
 
     @property
@@ -111,7 +114,16 @@ class Connection:
         return Request(method, path, query, headers, body, closes)
 
     def write(self, reply: Reply) -> None:
-        self._socket.sendall(_head(reply) + reply.body)  # one segment: head and body apart cost a second wake-up
+        answer = _head(reply) + reply.body
+        if reply.drips:
+            self._drip(answer)
+        else:
+            self._socket.sendall(answer)  # one segment: head and body apart cost a second wake-up
+
+    def _drip(self, answer: bytes) -> None:
+        for byte in answer:
+            self._socket.sendall(bytes([byte]))
+            time.sleep(DRIP_SECONDS)
 
     def wait_until_gone(self, seconds: float) -> None:
         """Keep the connection open and silent, at most for so long."""
