@@ -4,10 +4,11 @@ PYTHON ?= python3
 UV := uv==0.13.9
 INSTALLED := .venv/.installed
 CHROMIUM := /usr/bin/chromium
+PROCESSES := tests/journeys tests/faults/test_short.py
 WITH_SERVERS := .venv/bin/python -m config.launcher --
 
 .DEFAULT_GOAL := help
-.PHONY: help demo run test test-browser browser screenshots check lock clean
+.PHONY: help demo run test faults test-browser browser screenshots check lock clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -22,13 +23,16 @@ test: $(INSTALLED)  ## Run the tests; ARGS="-k retry" passes arguments to pytest
 ifdef ARGS
 	@$(WITH_SERVERS) .venv/bin/python -m pytest $(ARGS)
 else
-	@log=$$(mktemp); echo 'The journeys run beside the rest, on servers of their own; what they say comes last.'; \
-	$(WITH_SERVERS) .venv/bin/python -m pytest tests/journeys >"$$log" 2>&1 & journeys=$$!; \
+	@log=$$(mktemp); echo 'Journeys and faults run beside the rest, on servers of their own; what they say comes last.'; \
+	$(WITH_SERVERS) .venv/bin/python -m pytest $(PROCESSES) >"$$log" 2>&1 & journeys=$$!; \
 	trap 'kill $$journeys 2>/dev/null; rm -f "$$log"; exit 130' INT TERM; \
-	$(WITH_SERVERS) .venv/bin/python -m pytest --ignore=tests/journeys; rest=$$?; \
+	$(WITH_SERVERS) .venv/bin/python -m pytest $(PROCESSES:%=--ignore=%); rest=$$?; \
 	wait $$journeys; told=$$?; cat "$$log"; rm -f "$$log"; \
 	exit $$((rest ? rest : told))
 endif
+
+faults: $(INSTALLED)  ## Break everything and judge the promises, in 25 minutes; ARGS="--row broker" plays some
+	@$(WITH_SERVERS) .venv/bin/python -m tests.faults $(ARGS)
 
 test-browser: $(INSTALLED) browser  ## Click through the admin, the API's page and Flower in a real browser
 	@$(WITH_SERVERS) .venv/bin/python -m pytest tests/browser $(ARGS)
