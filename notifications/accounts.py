@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -18,6 +19,8 @@ from providers.messages import Ability, Account
 from providers.registry import PROVIDERS, connect
 
 log = structlog.get_logger(__name__)
+
+IN_TROUBLE = "provider in trouble"
 
 # What an account cannot do whose credentials only send: its setting `may_read` is false.
 READING = frozenset({Ability.FIND_BY_REFERENCE, Ability.FIND_BY_RECIPIENT, Ability.STATUS, Ability.LIST_STATUSES})
@@ -36,6 +39,7 @@ class ConnectedAccount:
     weight: int
     opened_at: datetime | None
     opened_until: datetime | None
+    opened_reason: str
     look_up_delay_seconds: float
     provider: Provider
     abilities: frozenset[Ability]
@@ -44,12 +48,18 @@ class ConnectedAccount:
         """Whether it has any of these abilities."""
         return not self.abilities.isdisjoint(abilities)
 
+    @property
+    def is_in_trouble(self) -> bool:
+        """Whether it was opened because its provider fails, which passes by itself, and for no fault of ours."""
+        return self.opened_reason == IN_TROUBLE
+
 
 class Accounts:
     """All accounts, as they were a few seconds ago at most."""
 
     def __init__(self) -> None:
         self._recent = Recent(_read)
+        self._failures: Counter[int] = Counter()  # in a row, by account
 
     def forget(self) -> None:
         """Read afresh next time."""
@@ -82,7 +92,7 @@ class Accounts:
     def take_probe(self, account: ConnectedAccount) -> bool:
         """Whether we, and nobody else, may try a rested account with one message now."""
         self.forget()
-        return sql.take_probe(account.id, numbers().account_open_seconds)
+        return sql.take_probe(account.id, _rest_seconds(account))
 
     def open(self, account: ConnectedAccount, reason: str) -> None:
         """Stop sending through an account until an operator mends it or a probe succeeds."""
@@ -90,12 +100,35 @@ class Accounts:
         sql.open_account(account.id, reason, numbers().account_open_seconds)
         self.forget()
 
+    def note_failure(self, account: ConnectedAccount) -> None:
+        """Count a call that the provider failed: with so many in a row, the account rests for a while."""
+        self._failures[account.id] += 1
+        if self._failures[account.id] >= numbers().failures_in_a_row and account.opened_at is None:
+            log.error("provider in trouble", account=account.slug)
+            sql.open_account(account.id, IN_TROUBLE, numbers().trouble_seconds)
+            self.forget()
+
+    def note_answer(self, account: ConnectedAccount, *, is_yes: bool) -> None:
+        """Note that the provider does its work, whatever it said about the message; a yes mends a fault of ours too."""
+        self._failures.pop(account.id, None)
+        if is_yes or account.is_in_trouble:
+            self.close(account)
+
+    def resting(self) -> list[ConnectedAccount]:
+        """Accounts that are on, and will be tried again by themselves because their provider was in trouble."""
+        return [account for account in self._recent.get().values() if account.is_on and account.is_in_trouble]
+
     def close(self, account: ConnectedAccount) -> None:
         """Send through an account again, since it works."""
         if account.opened_at is not None:
             log.info("account closed", account=account.slug)
             sql.close_account(account.id)
             self.forget()
+
+
+def _rest_seconds(account: ConnectedAccount) -> float:
+    """How long an opened account is left alone between two probes."""
+    return numbers().trouble_seconds if account.is_in_trouble else numbers().account_open_seconds
 
 
 def _read() -> dict[int, ConnectedAccount]:
@@ -125,6 +158,7 @@ def connected(row: ProviderAccount) -> ConnectedAccount:
         weight=row.weight,
         opened_at=row.opened_at,
         opened_until=row.opened_until,
+        opened_reason=row.opened_reason,
         look_up_delay_seconds=float(row.settings.get("look_up_delay_seconds", provider.look_up_delay_seconds)),
         provider=provider,
         abilities=provider.abilities if row.settings.get("may_read", True) else provider.abilities - READING,

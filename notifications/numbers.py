@@ -17,7 +17,7 @@ BODY_BYTES = 1024 * 1024  # of one request, by whatever way it comes in
 
 @dataclass(frozen=True)
 class Numbers:
-    """Times in seconds. `LEASE_SECONDS=20` in the environment overrides `lease_seconds`, and so on."""
+    """Times in seconds unless their names say days. `LEASE_SECONDS=20` in the environment overrides `lease_seconds`, and so on."""
 
     lease_seconds: float = 60.0  # how long a claim is ours
     send_deadline_seconds: float = 10.0  # one call to a provider, name look-up to last byte
@@ -45,6 +45,8 @@ class Numbers:
     receipt_deadline_seconds: float = 3 * DAY  # then a message that was sent ends unconfirmed
     look_up_again_seconds: float = 60.0  # between the two clear "not there" that allow a re-send
     check_pace: float = 1.0  # multiplies every wait between status checks
+    failures_in_a_row: int = 5  # calls that a provider failed in one process before the account rests
+    trouble_seconds: float = 60.0  # for so long; then it is tried with one message at a time
     account_open_seconds: float = 300.0  # an account that failed is left alone this long, then tried with one message
     cache_seconds: float = 5.0  # accounts, routes and clients, per process
 
@@ -52,6 +54,12 @@ class Numbers:
     hint_expiry_seconds: float = 60.0  # an outage must not pile up stale hints
     hint_circuit_seconds: float = 5.0  # no hints for this long after the broker failed
     unmatched_alarm_seconds: float = 600.0  # an event without a message alarms after this long
+
+    redact_after_days: float = 30.0  # after its end a notification loses its texts and addresses
+    delete_after_days: float = 90.0  # after its end a notification is deleted, with all that belongs to it
+    unmatched_keep_days: float = 30.0  # a report that matches no message is deleted then
+    clean_seconds: float = 20.0  # one run of redact or clean, at most
+    clean_share: float = 0.5  # of one core while it runs, at most; the rest of the time it pauses
 
     urgent_overdue_seconds: float = 60.0  # not ready once something of critical, high or control is due for longer
     overdue_seconds: float = 300.0  # the same for the other lanes

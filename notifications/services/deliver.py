@@ -32,7 +32,7 @@ from providers.transport.base import Answer, Call
 log = structlog.get_logger(__name__)
 
 ANSWER_KEPT_CHARACTERS = 2048
-LOOK_AGAIN_AFTER_SECONDS = 0.02  # a begin that took longer may have waited, and its look may be from before
+LOOK_AGAIN_AFTER_SECONDS = 0.05  # a begin that took longer may have waited, and its look may be from before
 HANDLED_ALONE_AFTER_STRIKES = 3
 
 
@@ -148,13 +148,21 @@ class Drain:
             if not isinstance(answer.result, HttpResponse):
                 raise answer.result
             verdict = outcomes.taken(situation, _read(account, answer.result))
-            self.accounts.close(account)
+            self.accounts.note_answer(account, is_yes=True)
         except ProviderError as error:
             verdict = judge_error(situation, error, self.accounts)
+            self._note_error(account, error)
             if error.suppress:
                 suppressed.append(SuppressedAddress(row.channel, row.address_hash, error.suppress, account.slug))
         _keep_answer(verdict, answer)
         return verdict, suppressed
+
+    def _note_error(self, account: ConnectedAccount, error: ProviderError) -> None:
+        is_failure = outcomes.lead_of(error).is_failure
+        if is_failure:
+            self.accounts.note_failure(account)
+        elif is_failure is False:
+            self.accounts.note_answer(account, is_yes=False)
 
 
 def _read(account: ConnectedAccount, answer: HttpResponse) -> SendResult:

@@ -71,6 +71,7 @@ class Lead:
     spends_try: bool = False
     state: State = State.FAILED
     opens_account: bool = False
+    is_failure: bool | None = False  # the provider's own; None: it says nothing of the provider
 
 
 def lead_on(situation: Situation, error: ProviderError) -> Verdict:
@@ -226,17 +227,17 @@ def _queue(situation: Situation, *, tried: list[int], tries: int, reason: Reason
 
 
 OUTCOMES: dict[type[BaseException], Lead] = {
-    NotStarted: Lead(None, _at_once, Reason.WAITING_TO_RETRY),
-    RateLimited: Lead(Outcome.NOT_SENT, _again, Reason.WAITING_TO_RETRY),
-    TransientError: Lead(Outcome.NOT_SENT, _again, Reason.WAITING_TO_RETRY, spends_try=True),
-    OutcomeUnknown: Lead(Outcome.UNCLEAR, _ask, Reason.OUTCOME_UNKNOWN, spends_try=True),
+    NotStarted: Lead(None, _at_once, Reason.WAITING_TO_RETRY, is_failure=None),
+    RateLimited: Lead(Outcome.NOT_SENT, _again, Reason.WAITING_TO_RETRY, is_failure=None),
+    TransientError: Lead(Outcome.NOT_SENT, _again, Reason.WAITING_TO_RETRY, spends_try=True, is_failure=True),
+    OutcomeUnknown: Lead(Outcome.UNCLEAR, _ask, Reason.OUTCOME_UNKNOWN, spends_try=True, is_failure=True),
     RecipientOptedOut: Lead(Outcome.REFUSED, _end, Reason.OPTED_OUT, state=State.SUPPRESSED),
     RecipientError: Lead(Outcome.REFUSED, _end, Reason.RECIPIENT_REFUSED),
     ContentRejected: Lead(Outcome.REFUSED, _end, Reason.CONTENT_REJECTED),
     RouteRejected: Lead(Outcome.REFUSED, _reroute, Reason.ROUTE_REJECTED, spends_try=True),
     UnknownRefusal: Lead(Outcome.REFUSED, _reroute, Reason.ROUTE_REJECTED, spends_try=True),
-    AccountError: Lead(Outcome.REFUSED, _fail_over, Reason.ACCOUNT_AT_FAULT, opens_account=True),
+    AccountError: Lead(Outcome.REFUSED, _fail_over, Reason.ACCOUNT_AT_FAULT, opens_account=True, is_failure=None),
     InvalidRequest: Lead(Outcome.REFUSED, _give_up, Reason.INVALID_REQUEST),
     UnsupportedFeature: Lead(Outcome.REFUSED, _give_up, Reason.INVALID_REQUEST),
-    ProviderError: Lead(Outcome.UNCLEAR, _ask, Reason.OUTCOME_UNKNOWN, spends_try=True),
+    ProviderError: Lead(Outcome.UNCLEAR, _ask, Reason.OUTCOME_UNKNOWN, spends_try=True, is_failure=True),
 }

@@ -88,6 +88,10 @@ class _Chooser:
                 return rested
         return self._pick(self.accounts.usable(), row)
 
+    def may_return(self, row: Claimed) -> bool:
+        """Whether an account that could send this rests only because its provider was in trouble."""
+        return self._pick(self.accounts.resting(), row) is not None
+
     def _pick(self, candidates: Collection[ConnectedAccount], row: Claimed) -> ConnectedAccount | None:
         if row.perhaps_sent:  # never by a second provider
             return next((account for account in candidates if account.id == row.account_id), None)
@@ -156,9 +160,12 @@ def _prepare_send(row: Claimed, plan: Plan, chooser: _Chooser) -> None:
 
 
 def _without_account(row: Claimed, chooser: _Chooser) -> Verdict:
-    if not row.perhaps_sent:
+    """Wait for the one that may have it, or for one whose provider is in trouble: that costs no try."""
+    resting = chooser.may_return(row)
+    if not resting and not row.perhaps_sent:
         return outcomes.give_up(row, chooser.now, Reason.NO_ACCOUNT)
-    wait = timedelta(seconds=numbers().account_open_seconds)  # for the one account that may have it
+    seconds = numbers().trouble_seconds if resting else numbers().account_open_seconds
+    wait = timedelta(seconds=chooser.random.uniform(0.5, 1.0) * seconds)  # not all of them at once
     reason = outcomes.reason_to_wait(row, Reason.WAITING_TO_RETRY)
     return on_claimed(row, State.QUEUED, now=chooser.now, reason=reason, next_at=chooser.now + wait)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 from django.db import transaction
 from django.utils import timezone
 
@@ -38,11 +40,9 @@ def replay(dead_letter_id: int, *, by: str) -> None:
     Raises CannotReplay.
     """
     with transaction.atomic():
-        letter = _open_letter(dead_letter_id)
-        if letter.message_id is None:
-            raise CannotReplay("a task runs again by itself; discard its letter once the cause is mended")
-        notification_id = Message.objects.values_list("notification_id", flat=True).get(id=letter.message_id)
+        notification_id = _notification_of(dead_letter_id)
         (notification,) = locks.lock([notification_id])
+        letter = _open_letter(dead_letter_id)  # locked after the notification, as `record` does
         message = next(message for message in notification.messages if message.id == letter.message_id)
         is_held = letter.kind == DeadLetter.Kind.HELD and message.state is State.UNCERTAIN
         _must_be_wanted(message, notification, is_held=is_held)
@@ -60,6 +60,14 @@ def discard(dead_letter_id: int, *, by: str) -> None:
         _resolve(_open_letter(dead_letter_id), DeadLetter.Resolution.DISCARDED, by)
 
 
+def _notification_of(dead_letter_id: int) -> UUID:
+    message = Message.objects.filter(dead_letters=dead_letter_id)
+    found: UUID | None = message.values_list("notification_id", flat=True).first()
+    if found is None:
+        raise CannotReplay("a task runs again by itself; discard its letter once the cause is mended")
+    return found
+
+
 def _open_letter(dead_letter_id: int) -> DeadLetter:
     letter = DeadLetter.objects.select_for_update().get(id=dead_letter_id)
     if letter.resolved_at is not None:
@@ -71,6 +79,8 @@ def _must_be_wanted(message: LockedMessage, notification: LockedNotification, *,
     """Raises CannotReplay for what is on its way, has ended otherwise, or would come beside its own next step."""
     if not is_held and message.state is not State.DEAD_LETTERED:
         raise CannotReplay(f"the message is {message.state.label.lower()} by now")
+    if message.address_hash and not message.address:
+        raise CannotReplay("its text and address have been redacted, so there is nothing left to send")
     if not notification.is_useful:
         raise CannotReplay("the notification was cancelled, has expired, or its incident has ended")
     if message.escalated_at is not None:

@@ -95,6 +95,7 @@ def an_account(*abilities: Ability, look_up_delay_seconds: float = 5.0) -> Conne
         weight=1,
         opened_at=None,
         opened_until=None,
+        opened_reason="",
         look_up_delay_seconds=look_up_delay_seconds,
         provider=pigeon,
         abilities=pigeon.abilities,

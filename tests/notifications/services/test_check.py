@@ -363,7 +363,8 @@ class TestCannotBeAsked:
 
         assert attempts(message) == [(1, "twilio", "unclear"), (2, "twilio", "taken")]
 
-    def test_is_not_sent_again_for_ever(self, world, look_up):
+    def test_is_not_sent_again_for_ever(self, world, look_up, numbers_are):
+        numbers_are(failures_in_a_row=100)
         message = sms(on_unclear="send_again")
         for _ in range(12):
             world.drain(Lane.NORMAL)

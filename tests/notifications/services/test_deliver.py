@@ -23,6 +23,7 @@ from notifications.models import (
     ProviderAccount,
     Suppression,
 )
+from notifications.services import deliver
 from notifications.services.cancel import cancel
 from notifications.services.replay import replay
 from notifications.sql.claim import CLAIM
@@ -756,9 +757,10 @@ class TestDatabaseAway:
 
 class TestStatements:
     @pytest.fixture(autouse=True)
-    def warm(self, world, numbers_are):
-        """Caches as they are after the first message, and answers recorded by count, not by time."""
+    def warm(self, world, numbers_are, monkeypatch):
+        """Caches as they are after the first message, answers recorded by count, not by time, and no begin that waits."""
         numbers_are(flush_seconds=30.0, cache_seconds=300.0)
+        monkeypatch.setattr(deliver, "LOOK_AGAIN_AFTER_SECONDS", 30.0)
         sms()
         world.drain(Lane.NORMAL)
         world.hear()

@@ -132,7 +132,8 @@ class TestRepeat:
         assert all(wait > 1 for wait in waits)
         assert waits[-1] > 2 * waits[0]
 
-    def test_is_not_made_for_ever(self, world, dropping):
+    def test_is_not_made_for_ever(self, world, dropping, numbers_are):
+        numbers_are(failures_in_a_row=100)
         message = email()
         world.drain(Lane.NORMAL)
         world.sandbox.set_faults("resend", outage="drop")
