@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from notifications.addresses import mask
 from notifications.models import DeadLetter, Message, Notification
 from notifications.reasons import SENTENCES, Reason
 from notifications.states import OPEN, State
@@ -42,6 +43,11 @@ def explain_letter(letter: DeadLetter) -> str:
         return "held: nobody can say whether it went out"
     known = letter.reason in set(Reason)
     return f"{letter.kind}: {SENTENCES[Reason(letter.reason)] if known else letter.reason.replace('_', ' ')}"
+
+
+def shown_address(message: Message) -> str:
+    """A message's address as people may see it: masked, or that it was redacted. Empty where there never was one."""
+    return "redacted" if message.address_hash and not message.address else mask(message.address)
 
 
 def shown_state(notification: Notification) -> str:

@@ -21,10 +21,13 @@ from notifications.numbers import numbers
 from notifications.redaction import redactor
 from notifications.runtime import Runtime
 from notifications.services import apply as applying
+from notifications.services import clean as cleaning
 from notifications.services import heartbeat as beating
 from notifications.services import reconcile as reconciling
+from notifications.services import redact as redacting
 from notifications.services import replay
 from notifications.services import sweep as sweeping
+from notifications.services.allowance import Allowance
 from notifications.services.deliver import Drain
 from notifications.sql.reconcile import beat
 from notifications.sql.rows import DATABASE_AWAY
@@ -86,6 +89,18 @@ def sweep(**_newer_arguments: Any) -> int:
 def reconcile(**_newer_arguments: Any) -> int:
     """Put stuck rows right."""
     return reconciling.reconcile(hints, now=timezone.now())
+
+
+@shared_task(name="notifications.redact", base=Hint)
+def redact(**_newer_arguments: Any) -> int:
+    """Forget the texts and addresses of what ended long ago."""
+    return redacting.redact(Allowance(stopping=stopping.is_stopping), now=timezone.now())
+
+
+@shared_task(name="notifications.clean", base=Hint)
+def clean(**_newer_arguments: Any) -> int:
+    """Delete what ended longer ago."""
+    return cleaning.clean(Allowance(stopping=stopping.is_stopping), now=timezone.now())
 
 
 @shared_task(name="notifications.poll_statuses", base=Hint)

@@ -62,6 +62,8 @@ def _of_notification(notification: Notification) -> Iterator[Moment]:
         yield Moment(notification.stopped_at, "notification", "cancelled by its client")
     if notification.ended_at is not None:
         yield Moment(notification.ended_at, "notification", f"ended: {notification.get_end_display().lower()}")
+    if notification.redacted_at is not None:
+        yield Moment(notification.redacted_at, "notification", "redacted: its texts and addresses are gone")
 
 
 def _of_message(message: Message) -> Iterator[Moment]:

@@ -8,11 +8,10 @@ from django.http import HttpRequest
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
-from notifications.addresses import mask
 from notifications.admin.reading import ReadOnlyAdmin, ReadOnlyInline
 from notifications.admin.search import as_id, messages_that_match
 from notifications.duplicates import second_ones
-from notifications.explanation import explain, explain_letter, shown_state
+from notifications.explanation import explain, explain_letter, shown_address, shown_state
 from notifications.models import Attempt, DeadLetter, DeliveryEvent, Message, Notification, OutboxEntry
 from notifications.services.cancel import cancel
 from notifications.services.retry_now import retry_now
@@ -29,7 +28,7 @@ class MessageInline(ReadOnlyInline):
 
     @admin.display(description="address")
     def masked_address(self, message: Message) -> str:
-        return mask(message.address)
+        return shown_address(message)
 
 
 @admin.register(Notification)
@@ -43,7 +42,7 @@ class NotificationAdmin(ReadOnlyAdmin):
     show_full_result_count = False
     fields = (
         "id", "explanation", "timeline", "client", "reference", "route", "priority", "category", "incident",
-        "accepted_at", "send_at", "expires_at", "stopped_at", "fallback_sent_at", "end", "ended_at",
+        "accepted_at", "send_at", "expires_at", "stopped_at", "fallback_sent_at", "end", "ended_at", "redacted_at",
     )  # fmt: skip
     readonly_fields = ("explanation", "timeline")
     inlines = (MessageInline,)
@@ -151,7 +150,7 @@ class MessageAdmin(ReadOnlyAdmin):
 
     @admin.display(description="address")
     def masked_address(self, message: Message) -> str:
-        return mask(message.address)
+        return shown_address(message)
 
     @admin.display(description="possible duplicate")
     def possible_duplicate(self, message: Message) -> str:

@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from notifications.admin.reading import ReadOnlyAdmin
-from notifications.models import ApiKey, Client, Heartbeat, Incident, Route, Suppression
+from notifications.models import ApiKey, Client, Heartbeat, Incident, Route, Suppression, Tally
 from notifications.services.keys import revoke
 
 
@@ -56,3 +56,12 @@ class SuppressionAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 @admin.register(Heartbeat)
 class HeartbeatAdmin(ReadOnlyAdmin):
     list_display = ("process", "beat_at")
+
+
+@admin.register(Tally)
+class TallyAdmin(ReadOnlyAdmin):
+    """Ends of notifications that have been deleted."""
+
+    list_display = ("day", "end", "count")
+    list_filter = ("end",)
+    ordering = ("-day", "end")

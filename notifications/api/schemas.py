@@ -46,7 +46,7 @@ class AttemptOut(Schema):
 
 
 class StepOut(Schema):
-    """One step of the route, as far as it has begun. The address is masked."""
+    """One step of the route, as far as it has begun. The address is masked; some time after the end it reads `redacted`."""
 
     channel: str
     address: str

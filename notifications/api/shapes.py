@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from notifications.addresses import mask
-from notifications.explanation import explain, is_untouched
+from notifications.explanation import explain, is_untouched, shown_address
 from notifications.models import Message, Notification
 from notifications.services.cancel import CancelledMessage
 from notifications.timeline import timeline
@@ -45,7 +44,7 @@ def cancelled(results: Sequence[CancelledMessage]) -> dict[str, Any]:
 def _step(message: Message) -> dict[str, Any]:
     return {
         "channel": message.channel,
-        "address": mask(message.address),
+        "address": shown_address(message),
         "state": message.state,
         "reason": message.reason,
         "attempts": [

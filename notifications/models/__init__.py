@@ -12,6 +12,7 @@ from notifications.models.outbox import OutboxEntry
 from notifications.models.provider_account import ProviderAccount
 from notifications.models.route import Route
 from notifications.models.suppression import Suppression
+from notifications.models.tally import Tally
 
 __all__ = [
     "ApiKey",
@@ -31,4 +32,5 @@ __all__ = [
     "Route",
     "ScanPosition",
     "Suppression",
+    "Tally",
 ]

@@ -22,7 +22,10 @@ class OnUnclear(models.TextChoices):
 
 
 class Notification(models.Model):
-    """What a client asked for, and how it ended. Everything but the last four fields is frozen when it is accepted."""
+    """What a client asked for, and how it ended. Everything but the last six fields is frozen when it is accepted.
+
+    Recipient, content and metadata stay until it is redacted.
+    """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     client = models.ForeignKey(Client, on_delete=models.PROTECT, db_constraint=False, db_index=False)
@@ -46,6 +49,7 @@ class Notification(models.Model):
     fallback_sent_at = models.DateTimeField(null=True)  # when a step after the first began
     end = models.CharField(max_length=15, choices=End, null=True)  # null while open
     ended_at = models.DateTimeField(null=True)
+    redacted_at = models.DateTimeField(null=True)  # when what was sent to whom was forgotten
 
     class Meta:
         db_table = "notification"

@@ -46,6 +46,8 @@ def _apply_some() -> int:
             return 0
         message_ids = {event.message_id for event in events}
         notifications = locks.lock(locks.notifications_of(message_ids))
+        present = {message.id for notification in notifications for message in notification.messages}
+        events = [event for event in events if event.message_id in present]  # the others' were deleted a moment ago
         sql.mark_applied(events)
         known = defaultdict(list)
         for item in sql.evidence(message_ids):

@@ -30,10 +30,11 @@ class Fault:
 
 @dataclass(slots=True)
 class Report:
-    """What an audit found. `counts` by end, and open."""
+    """What an audit found. `counts` by end, and open; what has been deleted is among them, and in `cleaned` alone."""
 
     accepted: int = 0
     counts: Counter[str] = field(default_factory=Counter)
+    cleaned: Counter[str] = field(default_factory=Counter)
     possible_duplicates: int = 0
     faults: list[Fault] = field(default_factory=list)
 
@@ -45,12 +46,14 @@ class Report:
         return sum(fault.kind == kind for fault in self.faults)
 
     def lines(self) -> list[str]:
-        """The report for people: one line per end, the identity, the entries, the possible duplicates, the faults."""
+        """The report for people: one line per end, the identity, what is cleaned, the entries, the possible duplicates, the faults."""
         places = [*End.values, "open"]
         identity = " + ".join(f"{place} {self.counts[place]}" for place in places)
+        cleaned = " + ".join(f"{end} {self.cleaned[end]}" for end in End.values if self.cleaned[end])
         return [
             *(f"{place:<15}{self.counts[place]:>10}" for place in places),
             f"accepted {self.accepted} = {identity}   {'OK' if self.is_sound else 'BROKEN'}",
+            *([f"cleaned {self.cleaned.total()} of these: {cleaned}"] if cleaned else []),
             f"entries: {self.faults_of(sql.MISSING_ENTRY)} missing, {self.faults_of(sql.SURPLUS_ENTRY)} surplus",
             f"possible duplicates: {self.possible_duplicates}",
             *map(str, self.faults),
@@ -63,6 +66,9 @@ def audit(window: int = WINDOW) -> Report:
     with transaction.atomic():
         with connection.cursor() as cursor:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        report.cleaned.update(sql.cleaned())
+        report.counts.update(report.cleaned)
+        report.accepted += report.cleaned.total()
         after = FIRST
         while (until := window_end(after, window)) is not None:
             report.accepted += sql.accepted(after, until)

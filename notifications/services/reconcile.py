@@ -8,6 +8,7 @@ from uuid import UUID
 import structlog
 from django.db import transaction
 
+import notifications.sql.clean as cleaning
 import notifications.sql.lock as locks
 import notifications.sql.reconcile as sql
 from notifications.hints import Hints
@@ -38,6 +39,8 @@ def reconcile(hints: Hints, *, now: datetime) -> int:
     faults = _reconcile_overdue(hints)
     faults += _reconcile_window(recent, UUID(int=2**128 - 1))
     faults += _reconcile_older(recent)
+    if let_go := cleaning.let_go():
+        log.error("reports belonged to no message", count=let_go)
     apply_waiting()
     if waiting := sql.unmatched_events(numbers().unmatched_alarm_seconds):
         log.error("reports match no message", count=waiting)

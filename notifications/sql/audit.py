@@ -12,6 +12,8 @@ ACCEPTED = "SELECT count(*) FROM notification WHERE id > %(after)s AND id <= %(u
 ENDS = """
 SELECT coalesce("end", 'open'), count(*) FROM notification WHERE id > %(after)s AND id <= %(until)s GROUP BY 1"""
 
+CLEANED = 'SELECT "end", sum(count) FROM tally GROUP BY "end"'
+
 # The rule of `duplicates.py`.
 DUPLICATES = """
 SELECT count(DISTINCT a.message_id) FROM attempt a JOIN message m ON m.id = a.message_id
@@ -87,6 +89,11 @@ def accepted(after: UUID, until: UUID) -> int:
 def ends(after: UUID, until: UUID) -> dict[str, int]:
     """How many notifications of a window ended how, or are open."""
     return dict(execute(ENDS, {"after": after, "until": until}))
+
+
+def cleaned() -> dict[str, int]:
+    """How many notifications that are deleted by now ended how."""
+    return {end: int(count) for end, count in execute(CLEANED, {})}
 
 
 def possible_duplicates(after: UUID, until: UUID) -> int:

@@ -122,7 +122,8 @@ class TestNothingSet:
 def whole(seeded: None, settings: Any) -> None:
     """A house in which everything is as it should be."""
     settings.PUBLIC_URL, settings.ALLOWED_HOSTS = "https://notify.example.org", ["notify.example.org"]
-    import_module("notifications.migrations.0004_beat_schedules").seed(apps, None)
+    for migration in ("0004_beat_schedules", "0009_schedule_redact_and_clean"):
+        import_module(f"notifications.migrations.{migration}").seed(apps, None)
     for process in ("beat", "sweeper", *Lane.values):
         beat(process)
     factories.account("sms")

@@ -8,7 +8,7 @@ from itertools import product
 
 import pytest
 
-from notifications.explanation import explain, explain_letter, explain_message, shown_state
+from notifications.explanation import explain, explain_letter, explain_message, shown_address, shown_state
 from notifications.models import DeadLetter, Message, Notification
 from notifications.reasons import SENTENCES, Reason
 from notifications.states import ENDED, OPEN, End, State
@@ -150,3 +150,11 @@ class TestShownState:
     @pytest.mark.parametrize("state", sorted(OPEN))
     def test_is_never_an_end_while_a_message_is_open(self, state):
         assert shown_state(a_notification(a_message(state, attempts=1))) == "In progress"
+
+
+@pytest.mark.parametrize(
+    ("address", "hash", "shown"),
+    [("+4915112345601", "h", "+49…01"), ("", "h", "redacted"), ("", "", "")],
+)
+def test_an_address_is_masked_or_redacted_or_was_never_there(address, hash, shown):
+    assert shown_address(Message(address=address, address_hash=hash)) == shown

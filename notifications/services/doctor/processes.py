@@ -13,7 +13,8 @@ from notifications.services.doctor.findings import Finding, listed, spoken
 from notifications.services.heartbeat import BEAT, SWEEPER, Ages, ages, is_beat_silent, unconsumed
 from notifications.sql.health import oldest_due_seconds
 
-NEEDED = ("sweep", "poll_statuses", "heartbeat", "reconcile")  # what must be scheduled, each of them once or more
+# What must be scheduled, each of them once or more.
+NEEDED = ("sweep", "poll_statuses", "heartbeat", "reconcile", "redact", "clean")
 
 START_BEAT = "Start `celery -A config beat` and a worker for the control lane, as the Procfile does."
 
@@ -82,7 +83,7 @@ def _scheduled() -> Iterator[Finding]:
                 f"The periodic task notifications.{name} is {'switched off' if enabled else 'missing'}.",
                 "Switch it on in the admin, under Periodic tasks."
                 if enabled
-                else "Add it in the admin, under Periodic tasks, as migration 0004_beat_schedules did.",
+                else "Add it in the admin, under Periodic tasks, as migrations 0004 and 0009 did.",
             )
 
 

@@ -12,6 +12,8 @@ from notifications.lanes import Priority
 from notifications.numbers import Numbers, numbers
 from notifications.services.doctor.findings import Finding
 
+LAST_BATCH_SECONDS = 10  # what begins just in time takes a fraction of one, unless the database is slow
+
 MAY_BE_ZERO = {
     "margin_seconds",
     "flush_seconds",
@@ -27,7 +29,7 @@ MAY_BE_ZERO = {
 def findings() -> Iterator[Finding]:
     """What is wrong with the numbers and with Celery's limits around them."""
     these = numbers()
-    for judge in (_ranges, _lease, _retries, _time_limits):
+    for judge in (_ranges, _lease, _retries, _time_limits, _retention, _cleaning):
         yield from judge(these)
     yield from _visibility()
 
@@ -88,6 +90,33 @@ def _time_limits(these: Numbers) -> Iterator[Finding]:
             f"CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT is {shutdown} s, and calls under way may take {these.longest_wave_seconds:g} s:"
             " a deploy leaves uncertain messages.",
             "Raise it in config/settings.py, and keep the supervisor's patience above it.",
+        )
+
+
+def _retention(these: Numbers) -> Iterator[Finding]:
+    if these.delete_after_days <= these.redact_after_days:
+        yield Finding(
+            "W017",
+            f"DELETE_AFTER_DAYS is {these.delete_after_days:g}, not longer than REDACT_AFTER_DAYS,"
+            f" {these.redact_after_days:g}: notifications are deleted before they are redacted.",
+            "Lengthen the first, or shorten the second.",
+        )
+
+
+def _cleaning(these: Numbers) -> Iterator[Finding]:
+    if these.clean_share > 1:
+        yield Finding(
+            "E018",
+            f"CLEAN_SHARE is {these.clean_share:g}, and a run takes no more than one core.",
+            "Set it to 1 or less; unset it for the default, 0.5.",
+        )
+    soft = settings.CELERY_TASK_SOFT_TIME_LIMIT
+    if soft < these.clean_seconds + LAST_BATCH_SECONDS:
+        yield Finding(
+            "W019",
+            f"CELERY_TASK_SOFT_TIME_LIMIT is {soft} s, and cleaning may take {these.clean_seconds:g} s and a last batch:"
+            " it may be cut off.",
+            "Lower CLEAN_SECONDS or raise the limits in config/settings.py.",
         )
 
 

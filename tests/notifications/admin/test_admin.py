@@ -17,11 +17,12 @@ from notifications.services.keys import Scope, make_key
 from notifications.states import State
 from providers.messages import EventKind
 from tests import factories
+from tests.notifications.old import WORDS, clean, redact, told_all
 
 ADMIN = "/admin/notifications"
 LISTS = (
     "apikey", "client", "deadletter", "deliveryevent", "heartbeat", "incident", "message", "notification",
-    "provideraccount", "route", "suppression",
+    "provideraccount", "route", "suppression", "tally",
 )  # fmt: skip
 QUERIES = 15  # of a list, at most, however long it is
 RECIPIENT = "+4915112345601"
@@ -147,6 +148,28 @@ class TestNotificationPage:
         message.attempts.update(answer="<script>alert(1)</script>")
 
         assert "<script>alert(1)" not in page(browser, f"message/{message.id}/change/")
+
+    def test_says_that_an_old_one_is_redacted_and_tells_the_rest(self, browser):
+        message = told_all()
+        redact()
+
+        for path in (f"notification/{message.notification_id}/change/", f"message/{message.id}/change/"):
+            text = page(browser, path)
+            assert ">redacted<" in text
+            assert WORDS not in text
+        assert "redacted: its texts and addresses are gone" in page(
+            browser, f"notification/{message.notification_id}/change/"
+        )
+        assert "1 notification" in page(browser, f"notification/?q={RECIPIENT}".replace("+", "%2B"))
+
+
+class TestTallies:
+    def test_say_how_many_that_are_deleted_ended_how(self, browser):
+        told_all()
+        told_all()
+        clean()
+
+        assert re.search(r"field-end[^>]*>Delivered</t[dh]>\s*<td class=\"field-count\">2<", page(browser, "tally/"))
 
 
 class TestMessagePage:

@@ -15,6 +15,7 @@ from notifications.models import ApiKey, Client, Notification
 from notifications.services.cancel import cancel
 from notifications.services.keys import Scope, make_key
 from tests.notifications.api.conftest import BODY, NOTIFICATIONS, Caller, caller_of
+from tests.notifications.old import clean, redact, told_all
 
 CASES = Path(__file__).parents[2] / "cases"
 
@@ -202,6 +203,25 @@ class TestGet:
         assert said["steps"][0]["address"] == "+49…01"
         assert [event["kind"] for event in said["events"]] == ["notification"]
         assert "15112345601" not in json.dumps(said)
+
+    def test_says_that_an_old_one_is_redacted_and_tells_the_rest(self, caller):
+        message = told_all(of_client="shop", reference="order 7")
+        redact()
+
+        said = caller.get(f"{NOTIFICATIONS}/{message.notification_id}").json()
+
+        assert (said["state"], said["reference"]) == ("delivered", "order 7")
+        assert said["explanation"] == "Delivered: the SMS was delivered."
+        assert said["steps"][0]["address"] == "redacted"
+        assert said["events"][-1]["text"] == "redacted: its texts and addresses are gone"
+        (found,) = caller.get(f"{NOTIFICATIONS}?recipient=%2B4915112345601").json()["items"]
+        assert found["id"] == str(message.notification_id)
+
+    def test_does_not_find_what_is_cleaned(self, caller):
+        message = told_all(of_client="shop")
+        clean()
+
+        problem_of(caller.get(f"{NOTIFICATIONS}/{message.notification_id}"), 404)
 
     @pytest.mark.parametrize("id", ["7", "x", "00000000-0000-0000-0000-00000000000g"])
     def test_refuses_what_is_no_number_of_a_notification(self, caller, id):

@@ -74,6 +74,28 @@ class TestRetries:
         assert codes(findings()) == []
 
 
+class TestRetention:
+    @pytest.mark.parametrize(("redact", "delete", "expected"), [(30, 31, []), (30, 30, ["W017"]), (90, 30, ["W017"])])
+    def test_redacts_before_it_deletes(self, numbers_are, redact, delete, expected):
+        numbers_are(redact_after_days=redact, delete_after_days=delete)
+
+        assert codes(findings()) == expected
+
+
+class TestCleaning:
+    @pytest.mark.parametrize(("share", "expected"), [(1.0, []), (1.5, ["E018"])])
+    def test_takes_no_more_than_one_core(self, numbers_are, share, expected):
+        numbers_are(clean_share=share)
+
+        assert codes(findings()) == expected
+
+    @pytest.mark.parametrize(("seconds", "expected"), [(50, []), (51, ["W019"])])
+    def test_ends_within_the_time_limit(self, numbers_are, seconds, expected):
+        numbers_are(clean_seconds=seconds)
+
+        assert codes(findings()) == expected
+
+
 class TestLimits:
     @pytest.mark.parametrize(("limit", "expected"), LIMITS.items(), ids=lambda value: str(value))
     def test_fit_around_a_drain(self, settings, limit, expected):
