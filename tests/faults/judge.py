@@ -17,6 +17,10 @@ MESSAGES = """
 SELECT n.id::text, coalesce(n."end", 'open'), m.id::text, replace(m.id::text, '-', ''), m.state, m.reason, m.attempt_count
 FROM notification n LEFT JOIN message m ON m.notification_id = n.id WHERE n.reference = %s"""
 
+STUCK = """
+SELECT m.state, m.reason, m.tries, o.lane, o.strikes, o.claim IS NOT NULL, (o.due_at - now())::text
+FROM message m LEFT JOIN outbox o ON o.message_id = m.id WHERE m.notification_id = %s ORDER BY m.step"""
+
 ON_FILE = """
 SELECT replace(a.message_id::text, '-', '') || '-' || a.number FROM attempt a
 JOIN message m ON m.id = a.message_id JOIN notification n ON n.id = m.notification_id WHERE n.reference = %s
@@ -59,7 +63,7 @@ def judge(house: House, told: Told, label: str, verdict: Verdict, *, lied: bool,
     accepted = set(told.accepted) - forgotten
     wire = [(slug, message) for slug, message in house.sandbox.messages() if message.text.startswith(f"{label} ")]
     _count(verdict, accepted, ends, rows)
-    _lost(verdict, accepted, ends)
+    _lost(verdict, house, accepted, ends)
     _untrue(verdict, rows, {str(message.attempt).rpartition("-")[0] for _, message in wire})
     _hidden(verdict, house, label, wire)
     _twice(verdict, house, label, wire, lied=lied)
@@ -75,14 +79,15 @@ def _count(verdict: Verdict, accepted: set[str], ends: dict[str, str], rows: lis
     verdict.other_ends = sum(counted[end] for end in ENDS) - counted["delivered"]
 
 
-def _lost(verdict: Verdict, accepted: set[str], ends: dict[str, str]) -> None:
+def _lost(verdict: Verdict, house: House, accepted: set[str], ends: dict[str, str]) -> None:
     missing = accepted - ends.keys()
     stuck = {id for id, end in ends.items() if end == "open"}
     verdict.lost = len(missing | stuck)
     if missing:
         verdict.broken.append(f"{len(missing)} accepted and not in the database, e.g. {sorted(missing)[0]}")
     if stuck:
-        verdict.broken.append(f"{len(stuck)} never came to an end, e.g. {sorted(stuck)[0]}")
+        where = house.rows(STUCK, sorted(stuck)[0])
+        verdict.broken.append(f"{len(stuck)} never came to an end, e.g. {sorted(stuck)[0]}: {where}")
 
 
 def _untrue(verdict: Verdict, rows: list[tuple[object, ...]], on_the_wire: set[str]) -> None:
