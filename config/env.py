@@ -52,6 +52,15 @@ class Environment(environs.Env):
         """Read a log level, in capitals or not."""
         return (self.str(name, default="INFO", validate=_level) or "INFO").upper()
 
+    def choice(self, name: str, choices: Sequence[str]) -> str:
+        """Read one of a few words; the first is the default."""
+
+        def check(value: str) -> None:
+            if value not in choices:
+                raise environs.ValidationError(f"must be one of {', '.join(choices)}")
+
+        return self.str(name, default=choices[0], validate=check) or choices[0]
+
     def dsn(self, name: str) -> str:
         """Read the address of a Sentry project; empty without one."""
         return self.str(name, default="", validate=_dsn) or ""

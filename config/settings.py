@@ -8,6 +8,7 @@ from config.logs import logging_settings
 from notifications.lanes import Lane
 from notifications.numbers import BODY_BYTES
 from notifications.redaction import passwords_in, redactor
+from providers.transport.choice import KINDS as TRANSPORTS
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -130,6 +131,7 @@ redactor.learn(
 )
 LOGGING = logging_settings(env.level("LOG_LEVEL"), as_json=env.bool("LOG_JSON", default=False))
 SENTRY_DSN = env.dsn("SENTRY_DSN")
+SEND_TRANSPORT = env.choice("SEND_TRANSPORT", TRANSPORTS)
 
 env.seal()  # here a process ends that lacks a variable, and names them all
 if SENTRY_DSN:

@@ -10,6 +10,7 @@ from typing import Any
 import structlog
 from celery import Task, shared_task
 from celery.signals import beat_init, worker_ready, worker_shutting_down
+from django.conf import settings
 from django.db import close_old_connections, connection
 from django.utils import timezone
 
@@ -31,7 +32,7 @@ from notifications.services.allowance import Allowance
 from notifications.services.deliver import Drain
 from notifications.sql.reconcile import beat
 from notifications.sql.rows import DATABASE_AWAY
-from providers.transport.requests_ import RequestsTransport
+from providers.transport.choice import make_transport
 
 log = structlog.get_logger(__name__)
 
@@ -62,15 +63,22 @@ class Hint(Task):  # type: ignore[type-arg]
 
 
 @cache
-def runtime() -> Runtime:
+def runtime(transport: str) -> Runtime:
     """The world of this process: made after the fork, kept for its life."""
-    return Runtime(RequestsTransport(concurrency=numbers().send_concurrency), stopping=stopping.is_stopping)
+    return Runtime(make_transport(transport, numbers().send_concurrency), stopping=stopping.is_stopping)
+
+
+def transport_of(lane: Lane) -> str:
+    """Who carries a lane's calls: curl is for volume, `requests` for single ones, unless a setting says otherwise."""
+    if settings.SEND_TRANSPORT == "auto" and lane is not Lane.BULK:
+        return "requests"
+    return str(settings.SEND_TRANSPORT)
 
 
 @shared_task(name="notifications.drain", base=Hint, bind=False)
 def drain(*, lane: str, **_newer_arguments: Any) -> int:
     """Deliver what is due in a lane."""
-    return Drain(Lane(lane), accounts=accounts, hints=hints, runtime=runtime()).run()
+    return Drain(Lane(lane), accounts=accounts, hints=hints, runtime=runtime(transport_of(Lane(lane)))).run()
 
 
 @shared_task(name="notifications.apply", base=Hint)
