@@ -31,6 +31,7 @@ GROUPS = {
 }
 ROWS: list[Row] = [replace(row, group=group) for group, module in GROUPS.items() for row in module.ROWS]
 SHORT_SIZE = 0.2
+SHORT_PATIENCE = 6.0  # it runs beside other tests
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -87,7 +88,8 @@ def _play_in(kind: str, rows: Sequence[Row], options: argparse.Namespace) -> Non
     numbers = Numbers()
     with open_house(kind) as house, options.results.open("a") as results:
         for row in rows:
-            verdict = play(row, house, seed=options.seed, size=size, numbers=numbers)
+            patience = SHORT_PATIENCE if options.short else 1.0
+            verdict = play(row, house, seed=options.seed, size=size, patience=patience, numbers=numbers)
             results.write(json.dumps(verdict.as_json()) + "\n")
             results.flush()
             print(table.line(verdict), flush=True)

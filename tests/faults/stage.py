@@ -26,6 +26,7 @@ class Stage:
     random: Random
     verdict: Verdict
     size: float  # 1 in the full set; smaller in the short one
+    patience: float = 1.0  # beside other work, recovery takes longer
     forgotten: frozenset[str] = frozenset()
 
     def times(self, count: int) -> int:
@@ -45,6 +46,7 @@ class Stage:
             self.verdict.broken.append(f"{what}: has not recovered")
             return
         self.verdict.recovery_seconds = max(self.verdict.recovery_seconds or 0.0, seconds)
+        within *= self.patience
         if seconds > within:
             self.verdict.broken.append(f"{what}: recovered after {seconds:.1f} s, promised within {within:g} s")
 
@@ -77,8 +79,8 @@ class Numbers:
     rows: int = field(default=0)
 
 
-def play(row: Row, house: House, *, seed: int, size: float, numbers: Numbers) -> Verdict:
-    """Play one row and judge it."""
+def play(row: Row, house: House, *, seed: int, size: float, patience: float, numbers: Numbers) -> Verdict:
+    """Play one row and judge it. `patience` multiplies the times within which things must recover."""
     random = Random(f"{seed} {row.name}")
     numbers.rows += 1
     label = f"row{numbers.rows}"
@@ -93,7 +95,7 @@ def play(row: Row, house: House, *, seed: int, size: float, numbers: Numbers) ->
         first_number=numbers.next,
     )
     with load:
-        stage = Stage(house, load, random, verdict, size)
+        stage = Stage(house, load, random, verdict, size, patience)
         house.pause(1.0)
         try:
             row.fault(stage)

@@ -157,8 +157,8 @@ def no_beat(stage: Stage) -> None:
 
 
 ROWS = [
-    Row("kill -9 of whole workers", kill_groups, is_short=True),
-    Row("kill -9 of main processes only", kill_main_processes),
+    Row("kill -9 of whole workers", kill_groups, per_second=20, is_short=True),
+    Row("kill -9 of main processes only", kill_main_processes, per_second=20),
     Row("kill -9 of pool children", kill_children),
     *(
         Row(f"dies at: {point.name}", partial(die_at, point.name), per_second=45, is_short=point.name == "begun")
