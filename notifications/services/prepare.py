@@ -18,9 +18,11 @@ from notifications.outbox import Batch
 from notifications.reasons import Reason
 from notifications.services import evidence, outcomes
 from notifications.services.calls import Planned, plan_call, repeat
+from notifications.services.choosing import Chooser
 from notifications.services.outcomes import Situation
 from notifications.services.quarantine import supposition
 from notifications.services.verdicts import on_claimed
+from notifications.services.wanted import must_not_go, unwanted
 from notifications.sql.apply import evidence as reports_of
 from notifications.sql.begin import Intent
 from notifications.sql.claim import Claimed
@@ -33,7 +35,6 @@ from providers.messages import Ability
 log = structlog.get_logger(__name__)
 
 GIVEN_UP_AFTER_STRIKES = 6
-UNWANTED = {"opted_out", "complaint"}  # suppressions that the recipient asked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,7 @@ class Plan:
 def prepare(batch: Batch, accounts: Accounts, random: Random) -> Plan:
     """Sort a batch into verdicts, sends and checks. One bad row never stops the batch."""
     plan = Plan()
-    chooser = _Chooser(accounts, random, batch.now())
+    chooser = Chooser(accounts, random, batch.now())
     for row in batch.rows:
         try:
             _prepare(row, plan, chooser)
@@ -72,33 +73,7 @@ def prepare(batch: Batch, accounts: Accounts, random: Random) -> Plan:
     return plan
 
 
-class _Chooser:
-    """Accounts for one batch; a probe is taken for a message that can use it, and used for that one alone."""
-
-    def __init__(self, accounts: Accounts, random: Random, now: datetime) -> None:
-        self.accounts = accounts
-        self.random = random
-        self.now = now
-        self._rested = accounts.rested(now)
-
-    def choose(self, row: Claimed) -> ConnectedAccount | None:
-        while rested := self._pick(self._rested, row):
-            self._rested.remove(rested)
-            if self.accounts.take_probe(rested):
-                return rested
-        return self._pick(self.accounts.usable(), row)
-
-    def may_return(self, row: Claimed) -> bool:
-        """Whether an account that could send this rests only because its provider was in trouble."""
-        return self._pick(self.accounts.resting(), row) is not None
-
-    def _pick(self, candidates: Collection[ConnectedAccount], row: Claimed) -> ConnectedAccount | None:
-        if row.perhaps_sent:  # never by a second provider
-            return next((account for account in candidates if account.id == row.account_id), None)
-        return routing.choose(candidates, channel=row.channel, country=row.country, tried=row.tried, random=self.random)
-
-
-def _prepare(row: Claimed, plan: Plan, chooser: _Chooser) -> None:
+def _prepare(row: Claimed, plan: Plan, chooser: Chooser) -> None:
     now = chooser.now
     if row.state in ENDED:
         plan.verdicts.append(on_claimed(row, row.state, now=now))  # an entry too many: closes it
@@ -118,7 +93,7 @@ def _prepare(row: Claimed, plan: Plan, chooser: _Chooser) -> None:
         _prepare_check(row, plan, chooser)
 
 
-def _file_lost_attempt(row: Claimed, began_at: datetime, chooser: _Chooser) -> Verdict:
+def _file_lost_attempt(row: Claimed, began_at: datetime, chooser: Chooser) -> Verdict:
     """Its holder died between begin and record: nobody knows whether the call was made."""
     account = chooser.accounts.get(row.open_account_id)
     is_restored = row.is_older_than_restore(began_at)
@@ -136,8 +111,8 @@ def _is_there_after_all(row: Claimed) -> bool:
     return not evidence.TAKEN.isdisjoint(evidence.fold(reports).values())
 
 
-def _prepare_send(row: Claimed, plan: Plan, chooser: _Chooser) -> None:
-    verdict = _must_not_go(row, chooser.now)
+def _prepare_send(row: Claimed, plan: Plan, chooser: Chooser) -> None:
+    verdict = must_not_go(row, chooser.now)
     if verdict is not None:
         plan.verdicts.append(verdict)
         return
@@ -159,7 +134,7 @@ def _prepare_send(row: Claimed, plan: Plan, chooser: _Chooser) -> None:
         plan.sends.append(planned)
 
 
-def _without_account(row: Claimed, chooser: _Chooser) -> Verdict:
+def _without_account(row: Claimed, chooser: Chooser) -> Verdict:
     """Wait for the one that may have it, or for one whose provider is in trouble: that costs no try."""
     resting = chooser.may_return(row)
     if not resting and not row.perhaps_sent:
@@ -168,33 +143,6 @@ def _without_account(row: Claimed, chooser: _Chooser) -> Verdict:
     wait = timedelta(seconds=chooser.random.uniform(0.5, 1.0) * seconds)  # not all of them at once
     reason = outcomes.reason_to_wait(row, Reason.WAITING_TO_RETRY)
     return on_claimed(row, State.QUEUED, now=chooser.now, reason=reason, next_at=chooser.now + wait)
-
-
-def _must_not_go(row: Claimed, now: datetime) -> Verdict | None:
-    """The verdict on a message that must not be sent any more; None for one that may."""
-    unwanted = _unwanted(row, now)
-    if unwanted is None:
-        return None
-    state, reason = unwanted
-    escalation = {"escalated": True, "escalate_at": None} if reason is Reason.WINDOW_OVER else {}
-    if row.perhaps_sent:  # it may be out: no end that says it is not
-        return outcomes.hold(row, now, Reason.NOT_SENT_AGAIN, **escalation)
-    return on_claimed(row, state, now=now, reason=reason, **escalation)
-
-
-def _unwanted(row: Claimed, now: datetime) -> tuple[State, Reason] | None:
-    """Where a message belongs that must not be sent any more, and why."""
-    if row.is_stopped:
-        return State.CANCELLED, Reason.STOPPED
-    if row.is_incident_over:
-        return State.CANCELLED, Reason.INCIDENT_OVER
-    if row.expires_at <= now:
-        return State.EXPIRED, Reason.TOO_LATE
-    if row.suppressed is not None:
-        return State.SUPPRESSED, Reason.OPTED_OUT if row.suppressed in UNWANTED else Reason.ADDRESS_SUPPRESSED
-    if row.escalate_at is not None and row.escalate_at <= now:
-        return State.EXPIRED, Reason.WINDOW_OVER
-    return None
 
 
 def situation_of(
@@ -228,7 +176,7 @@ def judge_error(situation: Situation, error: ProviderError, accounts: Accounts) 
     return verdict
 
 
-def _prepare_check(row: Claimed, plan: Plan, chooser: _Chooser) -> None:
+def _prepare_check(row: Claimed, plan: Plan, chooser: Chooser) -> None:
     now = chooser.now
     escalates = row.escalate_at is not None and row.escalate_at <= now
     account = chooser.accounts.get(row.account_id)
@@ -245,10 +193,10 @@ def _prepare_check(row: Claimed, plan: Plan, chooser: _Chooser) -> None:
 
 
 def _may_go_again(row: Claimed, now: datetime) -> bool:
-    return row.state is State.UNCERTAIN and row.escalated_at is None and _unwanted(row, now) is None
+    return row.state is State.UNCERTAIN and row.escalated_at is None and unwanted(row, now) is None
 
 
-def _same_key(row: Claimed, chooser: _Chooser) -> Verdict:
+def _same_key(row: Claimed, chooser: Chooser) -> Verdict:
     """Once more under the same key: the provider drops it if it has it, and answers as the first time."""
     wait = retries.retry_in_seconds(
         Priority(row.priority), tries=row.tries, retry_after_seconds=None, random=chooser.random

@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 
 from tests.faults import table
 from tests.faults.judge import Verdict
-from tests.faults.rows import broker, clocks, database, defaults, races, vendors, workers
+from tests.faults.rows import broker, clocks, database, defaults, outputs, races, vendors, workers
 from tests.faults.stage import Row
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -27,6 +27,7 @@ GROUPS = {
     "Providers slow, silent, down, or telling too much": vendors,
     "Clocks an hour off": clocks,
     "Clients that race": races,
+    "What all processes have said meanwhile": outputs,
     "All Celery settings at their defaults": defaults,
 }
 ROWS: list[Row] = [replace(row, group=group) for group, module in GROUPS.items() for row in module.ROWS]
