@@ -74,6 +74,11 @@ class WaveSize:
         k = numbers().send_concurrency
         return max(k, min(numbers().wave_size, math.floor(k * numbers().late_start_seconds / self._seconds)))
 
+    @property
+    def is_quick(self) -> bool:
+        """Whether connections that are busy now will have come free before it is too late to begin on them."""
+        return self._seconds < numbers().late_start_seconds / 4
+
     def learn(self, seconds: float) -> None:
         """Note how long a call took; a slow one counts at once, fast ones bring the estimate down slowly."""
         seconds = max(seconds, 0.001)

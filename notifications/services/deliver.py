@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 import structlog
@@ -36,6 +37,16 @@ LOOK_AGAIN_AFTER_SECONDS = 0.05  # a begin that took longer may have waited, and
 HANDLED_ALONE_AFTER_STRIKES = 3
 
 
+@dataclass(slots=True)
+class _UnderWay:
+    """A wave that has begun, and whose answers come in."""
+
+    batch: Batch
+    began_at: datetime
+    missing: int
+    answers: Iterator[list[Answer]]
+
+
 class Drain:
     """One drain of one lane. A crash between any two steps leaves rows from which the next drain knows what happened."""
 
@@ -46,19 +57,28 @@ class Drain:
         self.runtime = runtime
         self.ends_at = runtime.monotonic() + numbers().drain_seconds
         self.wave_size = WaveSize()
+        self._under_way: _UnderWay | None = None
 
     def run(self) -> int:
         """Deliver until nothing is due, time is up or the process is told to stop. Returns how many entries were claimed."""
+        try:
+            return self._claim_and_deliver()
+        finally:
+            self._collect(down_to=0)
+
+    def _claim_and_deliver(self) -> int:
         claimed, limit, suspects = 0, 1, 0
         while not self.is_over():
             asked = 1 if suspects else limit
             batch = outbox.claim(self.lane, asked, self.runtime.monotonic)
-            if not batch.rows:
+            if not batch.rows and self._under_way is None:
                 return claimed
             claimed += len(batch.rows)
             limit = numbers().batch_size if len(batch.rows) >= asked else 1
             suspects = max(suspects - 1, 0) + self._set_suspects_apart(batch)
-            self.deliver_batch(batch)
+            self._work_on(batch)
+            if len(batch.rows) < numbers().batch_size:  # no backlog to go on with: its outcomes may be due at once
+                self._collect(down_to=0)
         self.hints.drain(self.lane)
         return claimed
 
@@ -79,7 +99,12 @@ class Drain:
         return self.runtime.stopping() or self.runtime.monotonic() >= self.ends_at
 
     def deliver_batch(self, batch: Batch) -> None:
-        """Work on one claimed batch; what is not begun in time is given back."""
+        """Work on one claimed batch to its end; what is not begun in time is given back."""
+        self._work_on(batch)
+        self._collect(down_to=0)
+
+    def _work_on(self, batch: Batch) -> None:
+        """The same, but the last calls may be under way still when the next batch is claimed."""
         if not batch.rows:
             return
         plan = prepare(batch, self.accounts, self.runtime.random)
@@ -92,13 +117,15 @@ class Drain:
         for wave in outbox.waves(plan.sends, self.wave_size):
             if self.is_over():
                 break
-            self._deliver_wave(batch, wave)
+            self._begin_wave(batch, wave)
             for planned in wave:
                 del left[planned.row.message_id]
         if left:
             outbox.release(left.values(), batch.claim)
 
-    def _deliver_wave(self, batch: Batch, wave: Sequence[Planned]) -> None:
+    def _begin_wave(self, batch: Batch, wave: Sequence[Planned]) -> None:
+        """Begin a wave while the last calls of the one before are under way, if connections come free in time."""
+        self._collect(down_to=self.runtime.transport.concurrency if self.wave_size.is_quick else 0)
         began, began_at = self.runtime.monotonic(), batch.now()
         deadline = outbox.call_seconds(wave[0].row.priority)
         intents = [planned.intent for planned in wave]
@@ -111,10 +138,21 @@ class Drain:
             for planned in wave
             if planned.row.message_id in allowed
         ]
-        for answers in self.runtime.transport.send_many(
+        answers = self.runtime.transport.send_many(
             calls, flush_seconds=numbers().flush_seconds, flush_count=numbers().flush_count
-        ):
-            self._record(batch, answers, began_at)
+        )
+        self._collect(down_to=0)
+        self._under_way = _UnderWay(batch, began_at, len(calls), answers)
+
+    def _collect(self, *, down_to: int) -> None:
+        """Record answers to the calls under way until so many are missing."""
+        wave = self._under_way
+        while wave is not None and wave.missing > down_to:
+            answers = next(wave.answers)
+            wave.missing -= len(answers)
+            self._record(wave.batch, answers, wave.began_at)
+        if wave is not None and not wave.missing:
+            self._under_way = None
 
     def _record(self, batch: Batch, answers: Sequence[Answer], began_at: datetime) -> None:
         now = batch.now()

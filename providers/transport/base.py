@@ -47,9 +47,10 @@ class Transport(Protocol):
     def send_many(
         self, calls: Sequence[Call], *, flush_seconds: float = 0.1, flush_count: int = 200
     ) -> Iterator[list[Answer]]:
-        """Make all calls; hand over answers as they come, at least every `flush_seconds` or `flush_count` answers.
+        """Make all calls, from now on; hand over answers as they come, at least every `flush_seconds` or `flush_count`.
 
-        Every call is answered exactly once. Lists are never empty. Never raises for what the network does.
+        The calls of several batches may be under way at once. Every call is answered exactly once. Lists are never empty.
+        Never raises for what the network does.
         """
         ...
 

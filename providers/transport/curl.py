@@ -41,15 +41,10 @@ class CurlTransport:
     def send_many(
         self, calls: Sequence[Call], *, flush_seconds: float = 0.1, flush_count: int = 200
     ) -> Iterator[list[Answer]]:
-        if not calls:
-            return
         batch = _Batch(len(calls))
-        self._loop().take(calls, batch)
-        try:
-            while batch.missing:
-                yield batch.collect(flush_seconds, flush_count)
-        finally:
-            batch.is_abandoned = True
+        if calls:
+            self._loop().take(calls, batch)
+        return batch.all_answers(flush_seconds, flush_count)
 
     def close(self) -> None:
         if loop := self._loops.pop(os.getpid(), None):
@@ -78,6 +73,14 @@ class _Batch:
             self._answers.append(answer)
             if len(self._answers) >= self._wanted:  # the reader sleeps until there are enough
                 self._changed.notify()
+
+    def all_answers(self, seconds: float, count: int) -> Iterator[list[Answer]]:
+        """Collect until none is missing. What has not begun when nobody listens any more is not begun."""
+        try:
+            while self.missing:
+                yield self.collect(seconds, count)
+        finally:
+            self.is_abandoned = True
 
     def collect(self, seconds: float, count: int) -> list[Answer]:
         """Wait for an answer, then gather more until `seconds` have passed, `count` are there or none is missing."""

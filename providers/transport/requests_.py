@@ -41,15 +41,10 @@ class RequestsTransport:
     def send_many(
         self, calls: Sequence[Call], *, flush_seconds: float = 0.1, flush_count: int = 200
     ) -> Iterator[list[Answer]]:
-        if not calls:
-            return
         batch = _Batch(len(calls))
-        self._crew().take(calls, batch)
-        try:
-            while batch.missing:
-                yield batch.collect(flush_seconds, flush_count)
-        finally:
-            batch.is_abandoned = True
+        if calls:
+            self._crew().take(calls, batch)
+        return batch.all_answers(flush_seconds, flush_count)
 
     def close(self) -> None:
         if crew := self._crews.pop(os.getpid(), None):
@@ -71,6 +66,14 @@ class _Batch:
     missing: int
     answers: queue.SimpleQueue[Answer] = field(default_factory=queue.SimpleQueue)
     is_abandoned: bool = False
+
+    def all_answers(self, seconds: float, count: int) -> Iterator[list[Answer]]:
+        """Collect until none is missing. What has not begun when nobody listens any more is not begun."""
+        try:
+            while self.missing:
+                yield self.collect(seconds, count)
+        finally:
+            self.is_abandoned = True
 
     def collect(self, seconds: float, count: int) -> list[Answer]:
         """Wait for an answer, then gather more until `seconds` have passed, `count` are there or none is missing."""

@@ -89,7 +89,10 @@ class Between:
 
     def send_many(self, calls: Sequence[Call], **options: Any) -> Iterator[list[Answer]]:
         self._before(calls)
-        for answers in self._transport.send_many(calls, **options):
+        return self._answers(self._transport.send_many(calls, **options))
+
+    def _answers(self, batches: Iterator[list[Answer]]) -> Iterator[list[Answer]]:
+        for answers in batches:
             self._after(answers)
             yield answers
 

@@ -617,6 +617,40 @@ class TestPoison:
         assert told(message) == (State.SENT, "")
 
 
+class TestWaves:
+    def test_the_next_one_begins_while_the_last_calls_of_the_one_before_are_under_way(self, world, numbers_are):
+        numbers_are(send_concurrency=2, wave_size=2)
+        with transaction.atomic():
+            slow = sms("+4915112345610")
+            others = [sms() for _ in range(5)]
+        order = []
+
+        world.deliver(
+            world.claim(Lane.NORMAL),
+            transport=world.between(
+                before=lambda calls: order.append("begun"),
+                after=lambda answers: order.extend(answer.key.row.message_id for answer in answers),
+            ),
+        )
+
+        assert (order.index(slow.id) > 1 and order[:2] == ["begun", "begun"]) or order[1] != slow.id
+        assert order.count("begun") == 3
+        assert order.index("begun", 1) < order.index(slow.id)
+        assert {told(message)[0] for message in [slow, *others]} == {State.SENT}
+
+    def test_waits_for_the_one_before_where_the_provider_is_slow(self, world, numbers_are):
+        """Or its calls would find no connection in time."""
+        numbers_are(send_concurrency=2, wave_size=2, late_start_seconds=0.2)
+        world.sandbox.set_faults("twilio", latency_seconds=0.3)
+        with transaction.atomic():
+            messages = [sms() for _ in range(6)]
+
+        world.drain(Lane.NORMAL)
+
+        assert {told(message)[0] for message in messages} == {State.SENT}
+        assert world.requests("twilio") == 6
+
+
 class TestStopping:
     def test_begins_nothing_more_and_gives_back_what_it_has_not_begun(self, world, numbers_are):
         numbers_are(send_concurrency=4, wave_size=4)
@@ -630,11 +664,11 @@ class TestStopping:
             stopping=lambda: bool(told_to_stop),
         )
 
-        assert world.on_the_wire() == 4
+        assert world.on_the_wire() == 8, "the second wave began before an answer to the first had come"
         entries = OutboxEntry.objects.filter(message__in=messages, lane=Lane.NORMAL)
         assert {(entry.claim, entry.strikes, entry.began_at) for entry in entries} == {(None, 0, None)}
-        assert (entries.count(), entries.filter(due_at__lte=timezone.now()).count()) == (8, 8)
-        assert Message.objects.filter(state=State.SENT).count() == 4
+        assert (entries.count(), entries.filter(due_at__lte=timezone.now()).count()) == (4, 4)
+        assert Message.objects.filter(state=State.SENT).count() == 8
 
     def test_claims_nothing_once_told(self, world):
         message = sms()
