@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from providers.errors import (
@@ -45,6 +46,8 @@ class Provider(ABC):
     setting_names: ClassVar[tuple[str, ...]] = ()  # what `Account.settings` may hold
     look_up_delay_seconds: ClassVar[float] = 5.0  # how long after the call a search may still lag
     key_life_seconds: ClassVar[float] = 0.0  # how long an idempotency key protects; 0 without Ability.KEYS
+    batch_limit: ClassVar[int] = 1  # messages in one call, with Ability.BATCH
+    batch_bytes: ClassVar[int] = 10_000_000  # in one call
     refused_webhook_status: ClassVar[int] = 403  # HTTP status for a webhook we do not believe
 
     def __init__(self, account: Account) -> None:
@@ -58,6 +61,17 @@ class Provider(ABC):
     @abstractmethod
     def send_result(self, answer: HttpResponse) -> SendResult:
         """Read the answer to a send. Raises ProviderError."""
+
+    def batch_request(self, requests: Sequence[HttpRequest]) -> HttpRequest:
+        """Describe the one call that makes all these sends."""
+        raise UnsupportedFeature(f"{self.name} takes one message a call")
+
+    def batch_answers(self, answer: HttpResponse, count: int) -> list[HttpResponse]:
+        """Take the answer to a batch apart: what each message would have been answered alone, in the order of the requests.
+
+        Raises OutcomeUnknown for an answer that does not tell of each.
+        """
+        raise UnsupportedFeature(f"{self.name} takes one message a call")
 
     def find_request(self, sent: SentMessage, page: str | None = None) -> HttpRequest:
         """Describe the search for a message that may have been sent."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -136,11 +136,12 @@ class Postmark(Provider):
 
     name = "postmark"
     channels = frozenset({Channel.EMAIL})
-    abilities = frozenset({Ability.FIND_BY_REFERENCE, Ability.STATUS, Ability.RECEIPTS})
+    abilities = frozenset({Ability.FIND_BY_REFERENCE, Ability.STATUS, Ability.RECEIPTS, Ability.BATCH})
     credential_names = ("server_token", "webhook_user", "webhook_password")
     setting_names = ("from", "message_stream")
     default_base_url = "https://api.postmarkapp.com"
     look_up_delay_seconds = 5.0
+    batch_limit = 500
     refused_webhook_status = 401  # "403 stops the retries for good", and the fault may be in our own roll-out
 
     # Sending
@@ -177,6 +178,19 @@ class Postmark(Provider):
             raise OutcomeUnknown("the answer names no message", http_status=answer.status)
         # ErrorCode may be missing here, and then Message says "… delivery may be delayed".
         return SendResult(message_id, "OK" if fields.get("Message") == "OK" else "")
+
+    def batch_request(self, requests: Sequence[HttpRequest]) -> HttpRequest:
+        body = b"[" + b",".join(request.body for request in requests) + b"]"
+        return HttpRequest("POST", f"{self.base_url}/email/batch", requests[0].headers, body)
+
+    def batch_answers(self, answer: HttpResponse, count: int) -> list[HttpResponse]:
+        """A batch is answered 200 with a list; anything else is said of all its messages."""
+        if answer.status != 200:
+            return [answer] * count
+        items = reading.json_list(answer.body)
+        if items is None or len(items) != count or not all(isinstance(item, dict) for item in items):
+            raise OutcomeUnknown("the answer does not tell of each message", http_status=answer.status)
+        return [_alone(item, answer) for item in items]
 
     def _stream(self) -> str:
         return str(self.account.settings.get("message_stream") or "outbound")
@@ -248,6 +262,12 @@ class Postmark(Provider):
                 raw=request.body,
             )
         ]
+
+
+def _alone(item: Mapping[str, Any], answer: HttpResponse) -> HttpResponse:
+    """What one message of a batch would have been answered by itself: a refusal has the status 422 there."""
+    status = 422 if reading.number(item.get("ErrorCode")) else 200
+    return HttpResponse(status, answer.headers, json.dumps(item).encode())
 
 
 def _refusal(answer: HttpResponse, fields: Mapping[str, Any]) -> ProviderError | None:

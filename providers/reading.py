@@ -44,11 +44,20 @@ def number(value: object) -> int | None:
 
 
 def json_object(body: bytes) -> dict[str, Any] | None:
+    value = _json(body)
+    return value if isinstance(value, dict) else None
+
+
+def json_list(body: bytes) -> list[Any] | None:
+    value = _json(body)
+    return value if isinstance(value, list) else None
+
+
+def _json(body: bytes) -> Any:
     try:
-        value = json.loads(body)
+        return json.loads(body)
     except (ValueError, RecursionError):
         return None
-    return value if isinstance(value, dict) else None
 
 
 def iso_time(value: object) -> datetime | None:

@@ -18,6 +18,7 @@ from notifications.numbers import numbers
 from notifications.outbox import Batch, WaveSize
 from notifications.runtime import Runtime
 from notifications.services import outcomes
+from notifications.services.bundles import bundles, each
 from notifications.services.calls import Planned
 from notifications.services.check import check
 from notifications.services.late import file_late
@@ -133,11 +134,9 @@ class Drain:
         allowed = insist(lambda: begins.begin(intents, claim=batch.claim, call_seconds=call_seconds), self.runtime)
         if allowed and self.runtime.monotonic() - began > LOOK_AGAIN_AFTER_SECONDS:
             allowed -= insist(lambda: begins.take_back_unwanted(allowed, claim=batch.claim), self.runtime)
-        calls = [
-            Call(planned, planned.request, deadline, start_by=began + numbers().late_start_seconds)
-            for planned in wave
-            if planned.row.message_id in allowed
-        ]
+        begun = [planned for planned in wave if planned.row.message_id in allowed]
+        start_by = began + numbers().late_start_seconds
+        calls = [Call(bundle, bundle.request, deadline, start_by=start_by) for bundle in bundles(begun)]
         answers = self.runtime.transport.send_many(
             calls, flush_seconds=numbers().flush_seconds, flush_count=numbers().flush_count
         )
@@ -150,7 +149,7 @@ class Drain:
         while wave is not None and wave.missing > down_to:
             answers = next(wave.answers)
             wave.missing -= len(answers)
-            self._record(wave.batch, answers, wave.began_at)
+            self._record(wave.batch, [part for answer in answers for part in each(answer)], wave.began_at)
         if wave is not None and not wave.missing:
             self._under_way = None
 

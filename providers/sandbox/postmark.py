@@ -1,6 +1,7 @@
 """Postmark, the vendor's side. Contract: postmark.md (read 2026-11).
 
-A mail may have many recipients; the first active one decides what becomes of it. /email/batch is left out.
+A mail may have many recipients; the first active one decides what becomes of it. In a batch each mail has its own answer;
+roles decide what becomes of it there, but neither delay nor swallow the answer to all.
 """
 
 from __future__ import annotations
@@ -20,10 +21,11 @@ from providers.sandbox.poster import Outcome
 from providers.sandbox.postmark_rules import INACTIVE, NOTHING_SUPPLIED, TEXTS, addresses_of, objection
 from providers.sandbox.postmark_shapes import Mail, details, found, sent, webhook, whole
 from providers.sandbox.roles import Word
-from providers.sandbox.vendor import Vendor
+from providers.sandbox.vendor import DROP, Vendor
 from providers.sandbox.wire import JSON, Reply, Request, encode_json, json_reply
 
-SEND, SEARCH = "/email", "/messages/outbound"
+SEND, SEND_BATCH, SEARCH = "/email", "/email/batch", "/messages/outbound"
+BATCH_LIMIT = 500
 DETAILS = re.compile(r"/messages/outbound/([0-9a-fA-F-]{36})/details")
 COUNT_LIMIT, DEPTH_LIMIT = 500, 10_000
 GONE_FOR_GOOD = {Word.HARD_BOUNCE, Word.COMPLAINT}
@@ -55,7 +57,7 @@ class PostmarkVendor(Vendor):
         return ledger, ledger is not None
 
     def kind(self, request: Request) -> str:
-        if request.method == "POST" and request.path == SEND:
+        if request.method == "POST" and request.path in (SEND, SEND_BATCH):
             return "send"
         if request.method == "GET" and request.path == SEARCH:
             return "find"
@@ -63,7 +65,7 @@ class PostmarkVendor(Vendor):
 
     def answer(self, request: Request, kind: str, ledger: Ledger) -> Reply:
         if kind == "send":
-            return self._send(request, ledger)
+            return self._send(request, ledger) if request.path == SEND else self._send_batch(request, ledger)
         if kind == "find":
             return self._search(request, ledger)
         if kind == "status" and (asked := DETAILS.fullmatch(request.path)) is not None:
@@ -109,6 +111,23 @@ class PostmarkVendor(Vendor):
             asked = json.loads(request.body)
         except ValueError:
             return self.refusal(422, 402)
+        return self._take(asked, ledger)
+
+    def _send_batch(self, request: Request, ledger: Ledger) -> Reply:
+        if JSON not in request.headers.get("content-type", ""):
+            return self.refusal(422, 409)
+        try:
+            mails = json.loads(request.body)
+        except ValueError:
+            return self.refusal(422, 402)
+        if not isinstance(mails, list) or not all(isinstance(mail, dict) for mail in mails):
+            return self.refusal(422, 402)
+        if len(mails) > BATCH_LIMIT:
+            return self.refusal(422, 410)
+        answers = [json.loads(self._take(mail, ledger).body) for mail in mails]
+        return DROP if ledger.faults.accept_then_drop else json_reply(200, answers)
+
+    def _take(self, asked: Any, ledger: Ledger) -> Reply:
         fault = objection(asked)
         if fault is not None:
             return self.refusal(422, *fault)

@@ -479,3 +479,34 @@ class TestWebhook:
         assert postmark().parse_webhook(
             WebhookRequest("POST", genuine.url, {"AUTHORIZATION": genuine.headers["authorization"]}, genuine.body)
         )
+
+
+class TestBatch:
+    def test_puts_the_single_requests_into_one_list(self) -> None:
+        first, second = (
+            postmark().send_request(MESSAGE, replace(ATTEMPT, id=f"{ATTEMPT.message}-{number}")) for number in (1, 2)
+        )
+
+        batch = postmark().batch_request([first, second])
+
+        assert batch.url == "https://api.postmarkapp.com/email/batch"
+        assert json.loads(batch.body) == [json.loads(first.body), json.loads(second.body)]
+        assert batch.headers == first.headers
+
+    def test_says_of_each_message_what_it_would_have_been_told_alone(self) -> None:
+        taken, inactive = postmark().batch_answers(answer(200, payload("postmark/batch-response-200-mixed.json")), 2)
+
+        assert postmark().send_result(taken).provider_message_id == "b7bc2f4a-e38e-4336-af7d-e6c392c2f817"
+        with pytest.raises(errors.RecipientUnavailable):
+            postmark().send_result(inactive)
+
+    @pytest.mark.parametrize(("status", "body"), [(401, '{"ErrorCode": 10}'), (429, "{}"), (500, "<html>")])
+    def test_a_refusal_of_the_whole_call_is_one_of_each_message(self, status: int, body: str) -> None:
+        refused = answer(status, body)
+
+        assert postmark().batch_answers(refused, 3) == [refused] * 3
+
+    @pytest.mark.parametrize("body", ["", "{}", "[]", "[1, 2]", '[{"ErrorCode": 0}]', "<html>"])
+    def test_an_answer_that_does_not_tell_of_each_proves_nothing(self, body: str) -> None:
+        with pytest.raises(errors.OutcomeUnknown):
+            postmark().batch_answers(answer(200, body), 2)

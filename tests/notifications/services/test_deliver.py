@@ -572,7 +572,7 @@ class TestPoison:
 
         world.drain(Lane.NORMAL, transport=world.between(before=waves.append))
 
-        waves = [{call.key.row.message_id for call in wave} for wave in waves]
+        waves = [{one.row.message_id for call in wave for one in call.key.planned} for wave in waves]
         assert waves == [{first.id}, {message.id for message in others}, {last.id}]
         assert set(OutboxEntry.objects.values_list("strikes", flat=True)) == {0}
 
@@ -629,7 +629,9 @@ class TestWaves:
             world.claim(Lane.NORMAL),
             transport=world.between(
                 before=lambda calls: order.append("begun"),
-                after=lambda answers: order.extend(answer.key.row.message_id for answer in answers),
+                after=lambda answers: order.extend(
+                    one.row.message_id for answer in answers for one in answer.key.planned
+                ),
             ),
         )
 
