@@ -32,6 +32,7 @@ TIMES = {
     "CRITICAL_SEND_DEADLINE_SECONDS": "1",
     "MARGIN_SECONDS": "0.5",
     "LATE_START_SECONDS": "0.5",
+    "DRAIN_SECONDS": "3",
     "CHECK_PACE": "0.02",
     "LOOK_UP_AGAIN_SECONDS": "1",
     "CRITICAL_RETRY_SECONDS": "90",
@@ -297,7 +298,8 @@ def _move_in(house: House) -> None:
     house.start("web", web(house.web_port))
     house.start("beat", beat())
     for name in WORKERS:
-        house.start(name, worker(name, URGENT if name.startswith("urgent") else OTHER))
+        lanes = URGENT if name.startswith("urgent") else OTHER
+        house.start(name, worker(name, lanes, concurrency=len(lanes)))  # or a lane waits for the drain of another
     lanes = [*URGENT, *OTHER]
 
     def ready() -> bool:
