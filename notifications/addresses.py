@@ -6,12 +6,20 @@ import hashlib
 import hmac
 import json
 import re
+from dataclasses import dataclass
+from functools import cache
 
 import phonenumbers
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
-from phonenumbers import NumberParseException, PhoneNumberFormat, ValidationResult
+from phonenumbers import (
+    COUNTRY_CODE_TO_REGION_CODE,
+    NumberParseException,
+    PhoneMetadata,
+    PhoneNumberFormat,
+    ValidationResult,
+)
 
 from providers.messages import Channel
 
@@ -37,6 +45,8 @@ def normalise(channel: Channel, address: str, *, region: str | None = None) -> s
 
 
 def _phone_number(text: str, region: str | None) -> str:
+    if _is_written_out(text):
+        return text
     accepted = "a phone number in international form, e.g. +4915112345678"
     try:
         number = phonenumbers.parse(text, region)
@@ -47,6 +57,48 @@ def _phone_number(text: str, region: str | None) -> str:
     if phonenumbers.is_possible_number_with_reason(number) != ValidationResult.IS_POSSIBLE:
         raise InvalidAddress("no number of this length exists there", accepted)
     return phonenumbers.format_number(number, PhoneNumberFormat.E164)
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What a country code says about the digits behind it."""
+
+    regions: tuple[str, ...]  # the main one first
+    lengths: frozenset[int]
+    national_prefix: re.Pattern[str] | None  # what people may have typed before them at home
+
+
+@cache
+def _plan(country_code: int) -> _Plan | None:
+    regions = COUNTRY_CODE_TO_REGION_CODE.get(country_code)
+    metadata = PhoneMetadata.metadata_for_region_or_calling_code(country_code, regions[0]) if regions else None
+    if regions is None or metadata is None or metadata.general_desc is None:
+        return None
+    general = metadata.general_desc
+    lengths = frozenset(general.possible_length) - frozenset(general.possible_length_local_only)
+    prefix = metadata.national_prefix_for_parsing
+    return _Plan(regions, lengths, re.compile(prefix) if prefix else None)
+
+
+def _planned(digits: str) -> tuple[_Plan, str] | None:
+    """The plan that digits after a plus sign follow, and what is left of them; no country code begins with another."""
+    for size in (1, 2, 3):
+        if plan := _plan(int(digits[:size])):
+            return plan, digits[size:]
+    return None
+
+
+_E164 = re.compile(r"\+[1-9][0-9]{6,14}")
+
+
+def _is_written_out(text: str) -> bool:
+    """Whether a phone number is in E.164 already, so that parsing it changes nothing. Takes a tenth of the time."""
+    if not _E164.fullmatch(text) or (planned := _planned(text[1:])) is None:
+        return False
+    plan, national = planned
+    if len(national) not in plan.lengths or national[0] == "0":
+        return False
+    return plan.national_prefix is None or plan.national_prefix.match(national) is None
 
 
 def _email(text: str, region: str | None) -> str:
@@ -68,7 +120,14 @@ def country(channel: str, address: str) -> str:
     """The ISO 3166 country of a phone number in E.164; empty where there is none."""
     if channel != Channel.SMS:
         return ""
+    planned = _planned(address[1:])
+    if planned is not None and len(planned[0].regions) == 1:
+        return _country_or_none(planned[0].regions[0])
     region = phonenumbers.region_code_for_number(phonenumbers.parse(address))
+    return _country_or_none(region)
+
+
+def _country_or_none(region: str | None) -> str:
     return region if region and len(region) == 2 else ""
 
 

@@ -50,6 +50,10 @@ class Numbers:
     account_open_seconds: float = 300.0  # an account that failed is left alone this long, then tried with one message
     cache_seconds: float = 5.0  # accounts, routes and clients, per process
 
+    batch_bytes: int = 512 * 1024 * 1024  # of one file with many notifications
+    batch_rows: int = 1_000_000  # in one such file
+    batch_statement_seconds: float = 300.0  # the longest that storing one may take, statement by statement
+
     sweep_seconds: float = 5.0  # a control worker's own timer
     hint_expiry_seconds: float = 60.0  # an outage must not pile up stale hints
     hint_circuit_seconds: float = 5.0  # no hints for this long after the broker failed

@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 import requests
 from celery import current_app
+from django.core.management import call_command
 from django.test import RequestFactory
 from django_celery_beat.models import PeriodicTask
 
-from notifications.models import Client, Notification
-from notifications.numbers import BODY_BYTES
+from notifications.models import Batch, Client, Notification
+from notifications.numbers import BODY_BYTES, numbers
 from notifications.services import request
 from notifications.services.keys import Scope, make_key
 
@@ -41,8 +42,11 @@ def curl(command: str) -> requests.Response:
     url, *options = shlex.split(command.replace("\\\n", " "))[1:]
     values = list(zip(options[::2], options[1::2], strict=True))
     headers = dict(value.split(": ", 1) for option, value in values if option == "-H")
-    data = [value for option, value in values if option == "-d"]
-    return requests.request("POST" if data else "GET", url, headers=headers, data="".join(data), timeout=5)
+    data = "".join(value for option, value in values if option == "-d").encode()
+    data += b"".join(
+        Path(value.removeprefix("@")).read_bytes() for option, value in values if option == "--data-binary"
+    )
+    return requests.request("POST" if data else "GET", url, headers=headers, data=data, timeout=5)
 
 
 class TestView:
@@ -92,11 +96,41 @@ class TestCurl:
             command = block("sh", containing).replace("http://localhost:8000", live_server.url)
             return curl(command.replace("$KEY", key))
 
-        submitted = as_written("Idempotency-Key")
+        submitted = as_written("Idempotency-Key: table-7")
         found = as_written("reference=")
 
         assert submitted.status_code == 202, submitted.text
         assert [item["id"] for item in found.json()["items"]] == [submitted.json()["id"]]
+
+
+class TestManyAtOnce:
+    @pytest.fixture
+    def guests(self, seeded, tmp_path, monkeypatch) -> None:
+        monkeypatch.chdir(tmp_path)
+        Path("guests.csv").write_text(block("csv", "to,name"))
+
+    def test_curl_sends_a_file(self, guests, live_server):
+        key = make_key(Client.objects.create(name="shop"), list(Scope))
+        command = block("sh", "--data-binary").replace("http://localhost:8000", live_server.url)
+
+        answer = curl(command.replace("$KEY", key))
+
+        assert answer.status_code == 202, answer.text
+        assert answer.json()["accepted"] == 2
+        assert Notification.objects.first().content == {"sms": {"text": "Dear Ana, table 7 is ready"}}
+
+    def test_a_command_does(self, guests):
+        call_command(*shlex.split(block("sh", "send_batch"))[2:])
+
+        assert Batch.objects.get().accepted_count == 2
+
+    def test_json_lines_bring_their_fields(self, guests):
+        Path("guests.jsonl").write_text(block("jsonl", "batch"))
+
+        call_command("send_batch", "guests.jsonl")
+
+        texts = [notification.content["email"]["text"] for notification in Notification.objects.order_by("id")]
+        assert texts == ["Code 4711", "Code 0815"]
 
 
 class TestLimits:
@@ -110,3 +144,4 @@ class TestLimits:
             assert f"{limit} " in text
         assert BODY_BYTES == 1024 * 1024
         assert "1 MiB" in text
+        assert f"{numbers().batch_bytes // 1024**2} MiB, {numbers().batch_rows:,} rows" in text

@@ -41,7 +41,7 @@ class NotificationAdmin(ReadOnlyAdmin):
     ordering = ("-id",)
     show_full_result_count = False
     fields = (
-        "id", "explanation", "timeline", "client", "reference", "route", "priority", "category", "incident",
+        "id", "explanation", "timeline", "client", "reference", "route", "priority", "category", "incident", "batch",
         "accepted_at", "send_at", "expires_at", "stopped_at", "fallback_sent_at", "end", "ended_at", "redacted_at",
     )  # fmt: skip
     readonly_fields = ("explanation", "timeline")

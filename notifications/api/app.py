@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from http import HTTPStatus
 from typing import Any
 from uuid import UUID
@@ -16,12 +15,18 @@ from ninja.errors import AuthenticationError, ValidationError
 from psycopg.errors import LockNotAvailable
 
 from notifications.api.auth import Key
+from notifications.api.batches import UnknownFormat
+from notifications.api.batches import router as batches
 from notifications.api.documents import SUBMIT_BODY, DocumentedAPI, problems
 from notifications.api.problems import problem
+from notifications.api.reading import KEY_HEADER, BadRequest, LengthRequired, TooLarge, idempotency_key, read_object
 from notifications.api.schemas import AcceptedOut, CancelledOut, NotificationOut, PageOut, SearchIn
 from notifications.api.shapes import cancelled, detail, summary
 from notifications.models import ApiKey
 from notifications.services import accept as accepting
+from notifications.services.batch.control import BatchIsCancelled
+from notifications.services.batch.faults import BadRows
+from notifications.services.batch.progress import UnknownBatch
 from notifications.services.cancel import UnknownNotification, cancel
 from notifications.services.keys import NotAllowed, NotAuthenticated, Scope
 from notifications.services.look import look
@@ -30,18 +35,13 @@ from notifications.services.search import Search, search
 
 log = structlog.get_logger(__name__)
 
-KEY_HEADER = "Idempotency-Key"
-
 api = DocumentedAPI(
     title="Landfall",
     version="1",
     description="Notifications that arrive: submit one, ask where it is, stop it.",
     urls_namespace="api",
 )
-
-
-class BadRequest(Exception):
-    """A request that cannot be read; says why."""
+api.add_router("/batches", batches)
 
 
 @api.post(
@@ -106,29 +106,13 @@ def stop(request: HttpRequest, notification_id: UUID) -> dict[str, Any]:
 
 def _fields(request: HttpRequest) -> dict[str, Any]:
     """The request's fields, with the key from its header."""
-    fields = _json(request)
-    key = request.headers.get(KEY_HEADER)
+    fields = read_object(request.body, "The body")
+    key = idempotency_key(request)
     if key is None:
         return fields
-    if not (key.isascii() and key.isprintable() and key.strip()):
-        raise BadRequest(f"{KEY_HEADER} must be 1 to 200 visible ASCII characters.")
     if fields.get("idempotency_key", key) != key:
         raise Refused([FieldError("idempotency_key", f"differs from {KEY_HEADER}", "one of the two, or both alike")])
     return {**fields, "idempotency_key": key}
-
-
-def _json(request: HttpRequest) -> dict[str, Any]:
-    try:
-        fields = json.loads(request.body, parse_constant=_no_constant)
-    except (ValueError, RecursionError):
-        raise BadRequest("The body must be JSON in UTF-8.") from None
-    if not isinstance(fields, dict):
-        raise Refused([FieldError("request", "is not an object", "a JSON object")])
-    return fields
-
-
-def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is not JSON")
 
 
 @api.exception_handler(BadRequest)
@@ -147,8 +131,9 @@ def _not_allowed(request: HttpRequest, error: NotAllowed) -> HttpResponse:
     return problem(403, f"This key lacks the scope {error.scope.value}; an operator can make one that has it.")
 
 
+@api.exception_handler(UnknownBatch)
 @api.exception_handler(UnknownNotification)
-def _not_found(request: HttpRequest, error: UnknownNotification) -> HttpResponse:
+def _not_found(request: HttpRequest, error: LookupError) -> HttpResponse:
     return problem(404)
 
 
@@ -156,6 +141,35 @@ def _not_found(request: HttpRequest, error: UnknownNotification) -> HttpResponse
 def _conflict(request: HttpRequest, error: Exception) -> HttpResponse:
     detail = "Another request with this key is being accepted; send again in a moment."
     return problem(409, detail, headers={"Retry-After": "1"})
+
+
+@api.exception_handler(BatchIsCancelled)
+def _cancelled(request: HttpRequest, error: BatchIsCancelled) -> HttpResponse:
+    return problem(409, "This batch is cancelled, for good.")
+
+
+@api.exception_handler(BadRows)
+def _bad_rows(request: HttpRequest, error: BadRows) -> HttpResponse:
+    detail = (
+        f"Nothing was stored: {error.bad_count} of {error.row_count} rows are at fault. errors names the first"
+        f" {len(error.errors)} faults. Mend them, or send the batch with skip_bad_rows."
+    )
+    return problem(422, detail, errors=error.errors)
+
+
+@api.exception_handler(TooLarge)
+def _too_large(request: HttpRequest, error: TooLarge) -> HttpResponse:
+    return problem(413, str(error))
+
+
+@api.exception_handler(UnknownFormat)
+def _unknown_format(request: HttpRequest, error: UnknownFormat) -> HttpResponse:
+    return problem(415, str(error))
+
+
+@api.exception_handler(LengthRequired)
+def _length_required(request: HttpRequest, error: LengthRequired) -> HttpResponse:
+    return problem(411, str(error))
 
 
 @api.exception_handler(Refused)

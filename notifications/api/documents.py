@@ -9,6 +9,7 @@ from ninja import NinjaAPI
 from ninja.openapi.schema import OpenAPISchema
 
 from notifications.api.problems import CONTENT_TYPE, Problem
+from notifications.services.batch.fields import BatchFields
 from notifications.services.request import NewNotification
 
 _REFERENCES = "#/components/schemas/{model}"
@@ -32,13 +33,34 @@ SUBMIT_BODY: dict[str, Any] = {
 }
 
 
+_KEY = SUBMIT_BODY["parameters"][0]
+_FILE = {"schema": {"type": "string"}}
+BATCH_BODY: dict[str, Any] = {
+    "requestBody": {"required": True, "content": {"text/csv": _FILE, "application/x-ndjson": _FILE}},
+    "parameters": [
+        _KEY | {"description": "The same key with the same file and fields is accepted once."},
+        {
+            "name": "Landfall-Batch",
+            "in": "header",
+            "required": False,
+            "description": "The batch's fields as JSON; without it, they are in the file's first line.",
+            "content": {"application/json": {"schema": {"$ref": _REFERENCES.format(model="BatchFields")}}},
+        },
+    ],
+}
+SKIPPED_BODY: dict[str, Any] = {
+    "responses": {200: {"description": "One row per fault", "content": {"text/csv": _FILE}}},
+}
+
+
 class DocumentedAPI(NinjaAPI):
     """Ninja, with the request's schema and the media type of errors in its document."""
 
     def get_openapi_schema(self, *args: Any, **options: Any) -> OpenAPISchema:
         document = super().get_openapi_schema(*args, **options)
-        request = NewNotification.model_json_schema(ref_template=_REFERENCES)
-        document["components"]["schemas"].update(request.pop("$defs"), NewNotification=request)
+        for model in (NewNotification, BatchFields):
+            schema = model.model_json_schema(ref_template=_REFERENCES)
+            document["components"]["schemas"].update(schema.pop("$defs"), **{model.__name__: schema})
         for operations in document["paths"].values():
             for operation in operations.values():
                 _say_problem(operation["responses"])

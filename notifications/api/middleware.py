@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 import secrets
+import sys
 from collections.abc import Callable
 
 import structlog
 from django.http import HttpRequest, HttpResponse
 
 from notifications.api.problems import as_problem, problem
-from notifications.numbers import BODY_BYTES
+from notifications.numbers import BODY_BYTES, numbers
 
 API = "/api/"
+BATCHES = "/api/v1/batches"  # files, read bit by bit
 _ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
@@ -38,8 +40,9 @@ def problems(get_response: GetResponse) -> GetResponse:
     def middleware(request: HttpRequest) -> HttpResponse:
         if not request.path_info.startswith(API):
             return get_response(request)
-        if _length(request) > BODY_BYTES:
-            return problem(413, f"A request body may have at most {BODY_BYTES} bytes.")
+        limit = numbers().batch_bytes if request.path_info == BATCHES else BODY_BYTES
+        if _length(request) > limit:
+            return problem(413, f"A request body may have at most {limit} bytes here.")
         return as_problem(request, get_response(request))
 
     return middleware
@@ -47,4 +50,4 @@ def problems(get_response: GetResponse) -> GetResponse:
 
 def _length(request: HttpRequest) -> int:
     text = request.META.get("CONTENT_LENGTH") or "0"
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else BODY_BYTES + 1
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else sys.maxsize

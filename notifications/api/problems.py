@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from http import HTTPStatus
 from typing import Any
 
@@ -26,9 +27,12 @@ class Problem(BaseModel):
 
 
 class Fault(BaseModel):
+    """`line` is that of a file, where one was sent."""
+
     field: str
     reason: str
     accepted: str
+    line: int | None = None
 
 
 Problem.model_rebuild()
@@ -55,7 +59,7 @@ def problem(
         "title": known.phrase,
         "status": status,
         "detail": detail or _DETAILS.get(known, known.description or known.phrase),
-        "errors": [{"field": e.field, "reason": e.reason, "accepted": e.accepted} for e in errors],
+        "errors": [asdict(error) for error in errors],
     }
     return HttpResponse(json.dumps(body), status=status, content_type=CONTENT_TYPE, headers=dict(headers or {}))
 

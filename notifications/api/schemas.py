@@ -96,6 +96,45 @@ class CancelledOut(Schema):
     messages: list[CancelledMessageOut]
 
 
+class AcceptedBatchOut(Schema):
+    """The promise for a whole file: only what never changes."""
+
+    id: UUID
+    accepted_at: datetime
+    accepted: int = Field(description="Notifications.")
+    skipped: int = Field(description="Rows.")
+
+
+class EndsOut(Schema):
+    delivered: int
+    unconfirmed: int
+    failed: int
+    expired: int
+    suppressed: int
+    cancelled: int
+    dead_lettered: int
+
+
+class BatchOut(AcceptedBatchOut):
+    """`accepted` is the sum of `open`, all of `ends`, and `deleted`: notifications that were kept long enough."""
+
+    state: Literal["accepted", "paused", "cancelled"]
+    reference: str
+    route: str
+    priority: str
+    open: int
+    ends: EndsOut
+    deleted: int
+
+
+class ChangedBatchOut(Schema):
+    """How many messages were `paused`, `resumed`, or met one of the results of a cancellation."""
+
+    id: UUID
+    state: Literal["accepted", "paused", "cancelled"]
+    messages: dict[str, int]
+
+
 class SearchIn(Schema):
     """All of it must fit; newest first."""
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from notifications.explanation import explain, is_untouched, shown_address
 from notifications.models import Message, Notification
+from notifications.services.batch.progress import Progress
 from notifications.services.cancel import CancelledMessage
 from notifications.timeline import timeline
 
@@ -39,6 +40,24 @@ def detail(notification: Notification) -> dict[str, Any]:
 def cancelled(results: Sequence[CancelledMessage]) -> dict[str, Any]:
     """What became of each message."""
     return {"messages": [{"id": result.id, "result": result.result.value} for result in results]}
+
+
+def batch_progress(progress: Progress) -> dict[str, Any]:
+    """Where a batch is."""
+    batch = progress.batch
+    return {
+        "id": batch.id,
+        "state": batch.state,
+        "reference": batch.reference,
+        "route": batch.route,
+        "priority": batch.priority,
+        "accepted_at": batch.accepted_at,
+        "accepted": batch.accepted_count,
+        "skipped": batch.skipped_count,
+        "open": progress.open,
+        "ends": progress.ends,
+        "deleted": progress.deleted,
+    }
 
 
 def _step(message: Message) -> dict[str, Any]:

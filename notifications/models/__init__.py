@@ -1,6 +1,7 @@
 """The tables: fields, constraints, indexes. What must be true is a constraint with a name that says it."""
 
 from notifications.models.attempt import Attempt, Outcome
+from notifications.models.batch import Batch, SkippedRow
 from notifications.models.client import ApiKey, Client
 from notifications.models.dead_letter import DeadLetter
 from notifications.models.delivery_event import DeliveryEvent
@@ -17,6 +18,7 @@ from notifications.models.tally import Tally
 __all__ = [
     "ApiKey",
     "Attempt",
+    "Batch",
     "Category",
     "Client",
     "DeadLetter",
@@ -31,6 +33,7 @@ __all__ = [
     "ProviderAccount",
     "Route",
     "ScanPosition",
+    "SkippedRow",
     "Suppression",
     "Tally",
 ]

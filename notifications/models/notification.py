@@ -4,6 +4,7 @@ from django.db import models
 
 from notifications.ids import new_id
 from notifications.lanes import Priority
+from notifications.models.batch import Batch
 from notifications.models.client import Client
 from notifications.models.incident import Incident
 from notifications.states import End
@@ -31,6 +32,7 @@ class Notification(models.Model):
     client = models.ForeignKey(Client, on_delete=models.PROTECT, db_constraint=False, db_index=False)
     idempotency_key = models.CharField(max_length=200, null=True)
     fingerprint = models.CharField(max_length=64)
+    batch = models.ForeignKey(Batch, on_delete=models.PROTECT, null=True, db_constraint=False, db_index=False)
     category = models.CharField(max_length=20, choices=Category)
     priority = models.CharField(max_length=10, choices=Priority)
     incident = models.ForeignKey(Incident, on_delete=models.PROTECT, null=True, db_index=False)
@@ -72,6 +74,7 @@ class Notification(models.Model):
         ]
         indexes = [
             models.Index(fields=["reference"], condition=~models.Q(reference=""), name="notification_reference"),
+            models.Index(fields=["batch", "id"], condition=models.Q(batch__isnull=False), name="notification_batch"),
             models.Index(fields=["incident"], condition=models.Q(incident__isnull=False), name="notification_incident"),
         ]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,16 +17,21 @@ from notifications import selectors
 from notifications.hints import hints
 from notifications.ids import new_id
 from notifications.lanes import SENDING, Priority
-from notifications.models import Client, Incident, OnUnclear
+from notifications.models import Client
 from notifications.models.client import INTERNAL
-from notifications.numbers import numbers
 from notifications.services.request import FieldError, NewNotification, Refused, read, time_errors
 from notifications.services.steps import first_messages
+from notifications.services.terms import (
+    expiry_seconds,
+    incident_errors,
+    incident_id,
+    missing_content,
+    on_unclear,
+    steps_named,
+)
 from notifications.sql.accept import IdempotencyConflict, NewRow, Stored
 
 __all__ = ["Accepted", "IdempotencyConflict", "Refused", "accept", "send"]
-
-_SENDS_AGAIN = {Priority.CRITICAL, Priority.HIGH}  # unless the request says otherwise; the others hold
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +76,13 @@ def accept(fields: Mapping[str, Any], *, client_name: str, now: datetime) -> Acc
     """Accept a client's request, in the caller's transaction if there is one. Raises Refused, IdempotencyConflict."""
     request = read(fields)
     client = selectors.client_named(client_name)
-    if errors := [*time_errors(request, now), *_incident_errors(request)]:
+    if errors := [*time_errors(request, now), *incident_errors(request)]:
         return _replay_or_refuse(request, client, errors)
-    route, steps = _steps(request, client)
+    route = request.route or client.default_route or _usual_route(request)
+    steps = steps_named(route)
     recipient = request.to.model_dump(exclude_none=True)
     content = request.content.model_dump(exclude_none=True)
-    if errors := _missing_content(steps, recipient, content):
+    if errors := missing_content(steps, recipient, content):
         raise Refused(errors)
     row = NewRow(
         id=new_id(),
@@ -85,17 +91,17 @@ def accept(fields: Mapping[str, Any], *, client_name: str, now: datetime) -> Acc
         fingerprint=request.fingerprint(),
         category=request.category,
         priority=request.priority,
-        incident_id=_incident(request),
+        incident_id=incident_id(request),
         reference=request.reference or "",
         recipient=recipient,
         content=content,
         metadata=request.metadata,
         route=route,
         steps=steps,
-        on_unclear=_on_unclear(request),
+        on_unclear=on_unclear(request),
         send_at=request.send_at,
         expires_at=request.expires_at,
-        expiry_seconds=getattr(numbers(), f"{request.priority}_expiry_seconds"),
+        expiry_seconds=expiry_seconds(request),
     )
     return _store(row, request)
 
@@ -139,49 +145,7 @@ def _replay(stored: Stored, fingerprint: str) -> Accepted:
     return Accepted(stored.id, stored.accepted_at, replayed=True)
 
 
-def _steps(request: NewNotification, client: Client) -> tuple[str, list[dict[str, Any]]]:
-    name = request.route or client.default_route or _usual_route(request)
-    steps = selectors.steps_of(name)
-    if steps is None:
-        names = ", ".join(sorted(selectors.routes.get()))
-        raise Refused([FieldError("route", "does not exist", f"one of {names}")])
-    return name, steps
-
-
 def _usual_route(request: NewNotification) -> str:
     if request.to.sms and request.to.email:
         return "sms-then-email"
     return "sms" if request.to.sms else "email"
-
-
-def _missing_content(
-    steps: list[dict[str, Any]], recipient: Mapping[str, str], content: Mapping[str, Any]
-) -> list[FieldError]:
-    used = [step["channel"] for step in steps if step["channel"] in recipient]
-    if not used:
-        channels = " or ".join(sorted({step["channel"] for step in steps}))
-        return [FieldError("to", "has no address for any step of the route", f"an address for {channels}")]
-    return [
-        FieldError(f"content.{channel}", "is missing", f"what to say by {channel}, since `to` has an address for it")
-        for channel in sorted(set(used))
-        if channel not in content
-    ]
-
-
-def _incident_errors(request: NewNotification) -> Iterator[FieldError]:
-    if request.incident is None:
-        return
-    incident = Incident.objects.filter(key=request.incident).first()
-    if incident is None or incident.ended_at is not None:
-        reason = "does not exist" if incident is None else "has ended"
-        yield FieldError("incident", reason, "the key of an incident that is going on")
-
-
-def _incident(request: NewNotification) -> int | None:
-    return Incident.objects.values_list("id", flat=True).get(key=request.incident) if request.incident else None
-
-
-def _on_unclear(request: NewNotification) -> str:
-    if request.on_unclear is not None:
-        return request.on_unclear
-    return OnUnclear.SEND_AGAIN if request.priority in _SENDS_AGAIN else OnUnclear.HOLD

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from uuid import UUID
@@ -9,12 +10,12 @@ from uuid import UUID
 from django.db import transaction
 
 import notifications.sql.lock as locks
-import notifications.sql.settle as sql
 from notifications.reasons import Reason
 from notifications.services.settle import settle
 from notifications.services.verdicts import on_locked
 from notifications.sql.lock import LockedMessage, LockedNotification
 from notifications.sql.record import record
+from notifications.sql.settle import stop
 from notifications.states import ENDED, State
 
 
@@ -44,18 +45,28 @@ def cancel(notification_id: UUID) -> list[CancelledMessage]:
         locked = locks.lock([notification_id])
         if not locked:
             raise UnknownNotification(str(notification_id))
-        (notification,) = locked
-        results = [CancelledMessage(message.id, _result(message, notification)) for message in notification.messages]
-        stopped = {result.id for result in results if result.result is CancelResult.STOPPED}
-        sql.stop(notification_id)  # ended or not: evidence or an operator may open it again
-        if stopped:
-            verdicts = [
-                on_locked(message, notification, State.CANCELLED, reason=Reason.STOPPED)
-                for message in notification.messages
-                if message.id in stopped
-            ]
-            record(verdicts, claim=None)
-        settle([notification_id])
+        return _stop(locked)
+
+
+def cancel_all(notification_ids: Sequence[UUID]) -> list[CancelledMessage]:
+    """Stop many notifications as `cancel` stops one, in one transaction. Ids that do not exist are passed over."""
+    with transaction.atomic():
+        return _stop(locks.lock(notification_ids))
+
+
+def _stop(locked: Sequence[LockedNotification]) -> list[CancelledMessage]:
+    ids = [notification.id for notification in locked]
+    stop(ids)  # ended or not: evidence or an operator may open it again
+    results, verdicts = [], []
+    for notification in locked:
+        for message in notification.messages:
+            result = _result(message, notification)
+            results.append(CancelledMessage(message.id, result))
+            if result is CancelResult.STOPPED:
+                verdicts.append(on_locked(message, notification, State.CANCELLED, reason=Reason.STOPPED))
+    if verdicts:
+        record(verdicts, claim=None)
+    settle(ids)
     return results
 
 

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Self, TypeVar
 
 from django.conf import settings
 from pydantic import (
@@ -37,6 +37,7 @@ NESTING_LEVELS = 32  # of objects and lists
 SEND_AT_DAYS = 366  # how far ahead a notification may be scheduled
 EXPIRES_AT_DAYS = 366  # how long after that it may be useful; a year 10,000 could be stored but never be read again
 
+Shape = TypeVar("Shape", bound=BaseModel)
 MOMENT = "an aware datetime, e.g. 2027-01-15T10:00:00+00:00"
 
 
@@ -92,15 +93,17 @@ OneLine = AfterValidator(
 )  # behind the limits of a field: before them it would hide that they count characters
 
 
-class _Strict(BaseModel):
+class Strict(BaseModel):
+    """Frozen, and no field that is not declared."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Sms(_Strict):
+class Sms(Strict):
     text: Annotated[str, Field(min_length=1, max_length=SMS_TEXT_CHARACTERS)]
 
 
-class Email(_Strict):
+class Email(Strict):
     """At least one of `text` and `html`."""
 
     subject: Annotated[str, Field(min_length=1, max_length=SUBJECT_CHARACTERS), OneLine]
@@ -117,12 +120,12 @@ class Email(_Strict):
         return self
 
 
-class Content(_Strict):
+class Content(Strict):
     sms: Sms | None = None
     email: Email | None = None
 
 
-class Recipient(_Strict):
+class Recipient(Strict):
     """One address per channel, normalised."""
 
     sms: str | None = None
@@ -139,20 +142,25 @@ class Recipient(_Strict):
             raise _no(error.reason, error.accepted) from None
 
 
-class NewNotification(_Strict):
-    """A request by its shape. Whether route, client and incident exist, and the times, are checked when it is accepted."""
+class Terms(Strict):
+    """How something is to be sent. Whether route and incident exist, and the times, are checked when it is accepted."""
 
-    to: Recipient
-    content: Content
     route: Annotated[str, Field(max_length=100)] | None = None
     priority: Priority = Priority.NORMAL
     category: Category = Category.TRANSACTIONAL
-    idempotency_key: Annotated[str, Field(min_length=1, max_length=KEY_CHARACTERS)] | None = None
     reference: Annotated[str, Field(max_length=KEY_CHARACTERS), OneLine] | None = None
     incident: Annotated[str, Field(max_length=KEY_CHARACTERS)] | None = None
     send_at: Moment | None = None
     expires_at: Moment | None = None
     on_unclear: OnUnclear | None = None
+
+
+class NewNotification(Terms):
+    """A request by its shape."""
+
+    to: Recipient
+    content: Content
+    idempotency_key: Annotated[str, Field(min_length=1, max_length=KEY_CHARACTERS)] | None = None
     metadata: dict[str, Any] = Field(default_factory=dict)
 
     @field_validator("metadata")
@@ -168,19 +176,34 @@ class NewNotification(_Strict):
 
     def fingerprint(self) -> str:
         """Equal for equal requests: SHA-256 of the JSON with keys sorted, null as absent, 1.0 as 1."""
-        values = _canonical(self.model_dump(mode="json", exclude={"idempotency_key"}))
-        return hashlib.sha256(json.dumps(values, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+        return fingerprint(self.model_dump(mode="json", exclude={"idempotency_key"}))
+
+
+def fingerprint(values: Any) -> str:
+    """Equal for equal JSON: SHA-256 with keys sorted, null as absent, 1.0 as 1."""
+    text = json.dumps(_canonical(values), sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def read(fields: Mapping[str, Any]) -> NewNotification:
     """Validate a request by its shape; a field that is null counts as absent. Raises Refused with every fault."""
-    errors = [*_unstorable(fields), *_too_large(fields)]
+    return read_as(NewNotification, fields)
+
+
+def read_as(shape: type[Shape], fields: Mapping[str, Any]) -> Shape:
+    """Validate fields by a shape; one that is null counts as absent. Raises Refused with every fault."""
+    errors = [*unstorable(fields), *_too_large(fields)]
     if errors:
         raise Refused(errors)
     try:
-        return NewNotification.model_validate({name: value for name, value in fields.items() if value is not None})
+        return shape.model_validate({name: value for name, value in fields.items() if value is not None})
     except ValidationError as error:
-        raise Refused([_field_error(item) for item in error.errors(include_url=False)]) from None
+        raise Refused(field_errors(error)) from None
+
+
+def field_errors(error: ValidationError) -> list[FieldError]:
+    """Pydantic's errors in our form."""
+    return [_field_error(item) for item in error.errors(include_url=False)]
 
 
 def _field_error(item: Mapping[str, Any]) -> FieldError:
@@ -218,7 +241,7 @@ def _accepted(kind: str, context: Mapping[str, Any]) -> str:
             return "see the documentation of send()"
 
 
-def time_errors(request: NewNotification, now: datetime) -> Iterator[FieldError]:
+def time_errors(request: Terms, now: datetime) -> Iterator[FieldError]:
     """What is wrong with its times now; the same request may have been right when it was sent first."""
     first = request.send_at or now
     if request.send_at is not None and request.send_at < now:
@@ -246,7 +269,8 @@ def _strings(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any
             yield from _strings(item, (*path, index))
 
 
-def _unstorable(fields: Mapping[str, Any]) -> Iterator[FieldError]:
+def unstorable(fields: Mapping[str, Any]) -> Iterator[FieldError]:
+    """The texts that neither PostgreSQL nor a provider could take."""
     for path, text in _strings(fields):
         if "\0" in text:
             yield FieldError(_name(path), "has a NUL character", "text without NUL characters")

@@ -41,7 +41,7 @@ def add_next_steps(messages: Sequence[NewMessage]) -> set[UUID]:
     return {id for (id,) in execute(NEXT_STEPS, {"ids": ids, **MESSAGES.parameters(messages)})}
 
 
-def stop(notification_id: UUID) -> None:
-    """Mark a locked notification as stopped by its client, and take it from whoever is about to begin."""
-    execute(STOP, {"ids": [notification_id]})
-    execute(TAKE_CLAIMS, {"ids": [notification_id]})
+def stop(notification_ids: Sequence[UUID]) -> None:
+    """Mark locked notifications as stopped by their client, and take them from whoever is about to begin."""
+    for statement in (STOP, TAKE_CLAIMS):
+        execute(statement, {"ids": notification_ids})

@@ -21,12 +21,12 @@ from tests.faults.stage import Row
 ROOT = Path(__file__).resolve().parent.parent.parent
 DOCUMENT = ROOT / "docs" / "faults.md"
 GROUPS = {
-    "Workers, beat and web killed, frozen, poisoned, deployed": workers,
+    "Providers slow, silent, down, or telling too much": vendors,
+    "Clients that race": races,
     "Broker down, frozen, emptied, full, demoted, half-open": broker,
     "Database down, read-only, full, losing sessions, restored": database,
-    "Providers slow, silent, down, or telling too much": vendors,
     "Clocks an hour off": clocks,
-    "Clients that race": races,
+    "Workers, beat and web killed, frozen, poisoned, deployed": workers,
     "What all processes have said meanwhile": outputs,
     "All Celery settings at their defaults": defaults,
 }

@@ -9,7 +9,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import phonenumbers
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from phonenumbers import COUNTRY_CODE_TO_REGION_CODE
 
 from notifications.addresses import InvalidAddress, address_hash, country, mask, normalise, redact, redact_answer
 from providers.messages import Channel
@@ -115,6 +119,46 @@ class TestPhoneNumbers:
     )
     def test_belong_to_a_country(self, channel, address, expected):
         assert country(channel, address) == expected
+
+
+CODES = sorted(COUNTRY_CODE_TO_REGION_CODE)
+
+
+class TestNumbersWrittenOut:
+    """What is in E.164 already is not parsed; it must come out as if it were."""
+
+    @staticmethod
+    def parsed(text: str) -> tuple[str, str] | None:
+        try:
+            number = phonenumbers.parse(text)
+        except phonenumbers.NumberParseException:
+            return None
+        if phonenumbers.is_possible_number_with_reason(number) != phonenumbers.ValidationResult.IS_POSSIBLE:
+            return None
+        region = phonenumbers.region_code_for_number(number) or ""
+        return phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164), region * (len(region) == 2)
+
+    @staticmethod
+    def read(text: str) -> tuple[str, str] | None:
+        try:
+            number = normalise(Channel.SMS, text)
+        except InvalidAddress:
+            return None
+        return number, country(Channel.SMS, number)
+
+    @settings(max_examples=1000, deadline=None, database=None)
+    @given(st.sampled_from(CODES), st.from_regex(r"[0-9]{2,13}", fullmatch=True))
+    def test_are_read_as_the_library_reads_them(self, code, digits):
+        text = f"+{code}{digits}"
+
+        assert self.read(text) == self.parsed(text)
+
+    @pytest.mark.parametrize("code", CODES)
+    def test_of_every_country_code_and_length_are_too(self, code):
+        for first in "0123456789":
+            for length in range(3, 13):
+                text = f"+{code}{(first + '512345678901')[:length]}"
+                assert self.read(text) == self.parsed(text), text
 
 
 class TestEmailAddresses:

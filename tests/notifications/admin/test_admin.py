@@ -21,7 +21,7 @@ from tests.notifications.old import WORDS, clean, redact, told_all
 
 ADMIN = "/admin/notifications"
 LISTS = (
-    "apikey", "client", "deadletter", "deliveryevent", "heartbeat", "incident", "message", "notification",
+    "apikey", "batch", "client", "deadletter", "deliveryevent", "heartbeat", "incident", "message", "notification",
     "provideraccount", "route", "suppression", "tally",
 )  # fmt: skip
 QUERIES = 15  # of a list, at most, however long it is

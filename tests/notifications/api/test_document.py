@@ -48,6 +48,12 @@ class TestRunningThing:
             ("GET", "/api/v1/notifications"),
             ("GET", "/api/v1/notifications/{notification_id}"),
             ("POST", "/api/v1/notifications/{notification_id}/cancel"),
+            ("POST", "/api/v1/batches"),
+            ("GET", "/api/v1/batches/{batch_id}"),
+            ("GET", "/api/v1/batches/{batch_id}/skipped"),
+            ("POST", "/api/v1/batches/{batch_id}/pause"),
+            ("POST", "/api/v1/batches/{batch_id}/resume"),
+            ("POST", "/api/v1/batches/{batch_id}/cancel"),
         ],
     )
     @pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE])
@@ -71,4 +77,10 @@ class TestRunningThing:
             "GET /api/v1/notifications",
             "GET /api/v1/notifications/{notification_id}",
             "POST /api/v1/notifications/{notification_id}/cancel",
+            "POST /api/v1/batches",
+            "GET /api/v1/batches/{batch_id}",
+            "GET /api/v1/batches/{batch_id}/skipped",
+            "POST /api/v1/batches/{batch_id}/pause",
+            "POST /api/v1/batches/{batch_id}/resume",
+            "POST /api/v1/batches/{batch_id}/cancel",
         }

@@ -66,9 +66,9 @@ class TestEnds:
 
 
 def test_a_second_stop_keeps_the_time_of_the_first(owner):
-    stop(owner.id)
+    stop([owner.id])
     stopped_at = Notification.objects.get().stopped_at
 
-    stop(owner.id)
+    stop([owner.id])
 
     assert Notification.objects.get().stopped_at == stopped_at
