@@ -8,7 +8,7 @@ PROCESSES := tests/journeys tests/faults/test_short.py
 WITH_SERVERS := .venv/bin/python -m config.launcher --
 
 .DEFAULT_GOAL := help
-.PHONY: help demo run test faults test-browser browser screenshots check lock clean
+.PHONY: help demo run test faults bench bench-quick test-browser browser screenshots check lock clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,6 +33,18 @@ endif
 
 faults: $(INSTALLED)  ## Break everything and judge the promises, in 25 minutes; ARGS="--row broker" plays some
 	@$(WITH_SERVERS) .venv/bin/python -m tests.faults $(ARGS)
+
+bench: $(INSTALLED) .venv-bench/.installed  ## Measure speed and cost against ceilings and other designs, in half an hour; ARGS="--only P1,P6" measures some
+	@.venv/bin/python -m tests.bench $(ARGS)
+
+bench-quick: $(INSTALLED)  ## The same in three minutes, without the other designs
+	@.venv/bin/python -m tests.bench --quick $(ARGS)
+
+.venv-bench/.installed: requirements-bench.in
+	@echo 'Installing the designs to compare with into .venv-bench …'
+	@$(PYTHON) -m venv .venv-bench && echo '*' >.venv-bench/.gitignore
+	@{ .venv-bench/bin/python -m pip install -qq --disable-pip-version-check -r requirements-bench.in && touch $@; } \
+		|| echo 'They could not be installed, and will be missing in the table.' >&2
 
 test-browser: $(INSTALLED) browser  ## Click through the admin, the API's page and Flower in a real browser
 	@$(WITH_SERVERS) .venv/bin/python -m pytest tests/browser $(ARGS)
@@ -68,7 +80,7 @@ lock: $(INSTALLED)  ## Pin the newest allowed versions of all requirements
 	done
 
 clean:  ## Remove .venv and all caches
-	rm -rf .venv .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venv-bench .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(INSTALLED): requirements-dev.txt
