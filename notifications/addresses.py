@@ -157,7 +157,7 @@ _SHORTEST_SECRET = 4  # characters; shorter texts occur in every answer
 def redact(text: str, *secrets: str) -> str:
     """A text without the given secrets and without anything that looks like an address."""
     for secret in secrets:
-        if len(secret) >= _SHORTEST_SECRET:
+        if len(secret) >= _SHORTEST_SECRET and secret in text:  # an expression for each is a third of a worker's time
             text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", "…", text)
     return ADDRESS_LIKE.sub("…", text)
 
@@ -170,4 +170,6 @@ def redact_answer(body: bytes, *secrets: str) -> str:
     except (ValueError, RecursionError):
         return redact(text, *secrets)
     text = text.encode(errors="replace").decode()
-    return redact(text, *secrets, *(json.dumps(secret, ensure_ascii=False)[1:-1] for secret in secrets))
+    return redact(
+        text, *dict.fromkeys([*secrets, *(json.dumps(secret, ensure_ascii=False)[1:-1] for secret in secrets)])
+    )
