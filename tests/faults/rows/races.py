@@ -46,7 +46,7 @@ def cancel(stage: Stage) -> None:
     headers = {"Authorization": f"Bearer {house.api_key}"}
     stopped: set[str] = set()
     seen: set[str] = set()
-    for _ in range(stage.times(120)):
+    for _ in range(stage.times(80)):
         stage.load.send(2)
         stage.pause(0.05)
         fresh = [id for id in list(stage.load.told.accepted) if id not in seen][-3:]
