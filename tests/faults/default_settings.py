@@ -1,4 +1,7 @@
-"""The same with every setting of Celery at its default: what is promised may depend on none of them."""
+"""The same with every setting of Celery at its default: what is promised may depend on none of them.
+
+Workers keep the socket timeouts that config/celery.py gives them, or a frozen broker would be a wait without an end.
+"""
 
 from tests.faults.settings import *  # noqa: F403
 

@@ -23,7 +23,7 @@ def findings() -> Iterator[Finding]:
     try:
         broker = Connection(
             settings.CELERY_BROKER_URL,
-            transport_options=settings.CELERY_BROKER_TRANSPORT_OPTIONS,
+            transport_options=getattr(settings, "CELERY_BROKER_TRANSPORT_OPTIONS", {}),
             connect_timeout=CONNECT_SECONDS,
         )
         with broker:

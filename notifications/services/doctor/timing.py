@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
@@ -69,8 +70,8 @@ def _retries(these: Numbers) -> Iterator[Finding]:
 
 
 def _time_limits(these: Numbers) -> Iterator[Finding]:
-    soft, hard = settings.CELERY_TASK_SOFT_TIME_LIMIT, settings.CELERY_TASK_TIME_LIMIT
-    if soft >= hard:
+    soft, hard = _limit("CELERY_TASK_SOFT_TIME_LIMIT"), _limit("CELERY_TASK_TIME_LIMIT")
+    if math.inf > soft >= hard:
         yield Finding(
             "E012",
             f"CELERY_TASK_SOFT_TIME_LIMIT ({soft} s) is not below CELERY_TASK_TIME_LIMIT ({hard} s).",
@@ -83,7 +84,7 @@ def _time_limits(these: Numbers) -> Iterator[Finding]:
             f"CELERY_TASK_SOFT_TIME_LIMIT is {soft} s, and a drain may take {drain:g} s: it is cut off in the middle of calls.",
             "Lower DRAIN_SECONDS or raise the limits in config/settings.py.",
         )
-    shutdown = settings.CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT
+    shutdown = getattr(settings, "CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT", 0.0)
     if shutdown < these.longest_wave_seconds:
         yield Finding(
             "W014",
@@ -91,6 +92,12 @@ def _time_limits(these: Numbers) -> Iterator[Finding]:
             " a deploy leaves uncertain messages.",
             "Raise it in config/settings.py, and keep the supervisor's patience above it.",
         )
+
+
+def _limit(name: str) -> float:
+    """A time limit of Celery's; without one a task may run for ever."""
+    limit = getattr(settings, name, None)
+    return math.inf if limit is None else limit
 
 
 def _retention(these: Numbers) -> Iterator[Finding]:
@@ -110,7 +117,7 @@ def _cleaning(these: Numbers) -> Iterator[Finding]:
             f"CLEAN_SHARE is {these.clean_share:g}, and a run takes no more than one core.",
             "Set it to 1 or less; unset it for the default, 0.5.",
         )
-    soft = settings.CELERY_TASK_SOFT_TIME_LIMIT
+    soft = _limit("CELERY_TASK_SOFT_TIME_LIMIT")
     if soft < these.clean_seconds + LAST_BATCH_SECONDS:
         yield Finding(
             "W019",
@@ -121,9 +128,10 @@ def _cleaning(these: Numbers) -> Iterator[Finding]:
 
 
 def _visibility() -> Iterator[Finding]:
-    hard = settings.CELERY_TASK_TIME_LIMIT
-    visible: Any = settings.CELERY_BROKER_TRANSPORT_OPTIONS.get("visibility_timeout", 3600)  # Celery's default
-    if visible < 2 * hard:
+    hard = _limit("CELERY_TASK_TIME_LIMIT")
+    options: dict[str, Any] = getattr(settings, "CELERY_BROKER_TRANSPORT_OPTIONS", {})
+    visible = options.get("visibility_timeout", 3600)  # Celery's default
+    if visible < 2 * hard < math.inf:
         yield Finding(
             "W015",
             f"The broker's visibility_timeout is {visible} s, less than twice CELERY_TASK_TIME_LIMIT ({hard} s):"

@@ -79,7 +79,7 @@ def old_snapshot(stage: Stage) -> None:
         forgotten.execute("SET idle_in_transaction_session_timeout = 0")
         forgotten.execute("SELECT count(*) FROM outbox")
         slowest = 0.0
-        for _ in range(stage.times(30)):
+        for _ in range(stage.times(8)):
             stage.pause(1)
             began_at = time.monotonic()
             house.rows(

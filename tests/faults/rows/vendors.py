@@ -27,7 +27,7 @@ def unclear_errors(stage: Stage) -> None:
 
 
 def rate_limited(stage: Stage) -> None:
-    _with(stage, 10, *ALL, rate_limit=2, retry_after_seconds=1)
+    _with(stage, 6, *ALL, rate_limit=2, retry_after_seconds=1)
 
 
 def dripping(stage: Stage) -> None:
@@ -37,8 +37,8 @@ def dripping(stage: Stage) -> None:
 
 def outage(stage: Stage) -> None:
     """Both SMS providers close every connection without a word; then 503."""
-    _with(stage, 8, *SMS, outage="drop")
-    _with(stage, 8, *SMS, outage="status_503")
+    _with(stage, 6, *SMS, outage="drop")
+    _with(stage, 6, *SMS, outage="status_503")
 
 
 def taken_and_dropped(stage: Stage) -> None:
@@ -48,17 +48,17 @@ def taken_and_dropped(stage: Stage) -> None:
 
 def early_receipts(stage: Stage) -> None:
     """The report is there before the answer to the send."""
-    _with(stage, 10, *ALL, latency_seconds=0.5)
+    _with(stage, 6, *ALL, latency_seconds=0.5)
 
 
 def receipt_storm(stage: Stage) -> None:
     """Each report ten times, shuffled."""
-    _with(stage, 10, *ALL, callback_repeat=10, callback_shuffle=True)
+    _with(stage, 6, *ALL, callback_repeat=10, callback_shuffle=True)
 
 
 def silent(stage: Stage) -> None:
     """No report at all: everything is asked for."""
-    _with(stage, 10, *ALL, silent=True)
+    _with(stage, 6, *ALL, silent=True)
 
 
 def lies(stage: Stage) -> None:

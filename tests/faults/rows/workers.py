@@ -13,7 +13,7 @@ from tests.faults.points import ALWAYS_RAISES, POINTS, POISON
 from tests.faults.stage import Row, Stage
 
 MOVES_WITHIN = LEASE_SECONDS + 2
-DEATHS_AT_A_POINT = 76
+DEATHS_AT_A_POINT = 78
 BY_WEB = {
     "accepted, not committed",
     "committed, not hinted",
@@ -53,7 +53,7 @@ def kill_children(stage: Stage) -> None:
 
 def die_at(point: str, stage: Stage) -> None:
     """SIGKILL whoever comes by a point, over and over."""
-    wanted = stage.times(12 if point in BY_WEB else DEATHS_AT_A_POINT)
+    wanted = stage.times(5 if point in BY_WEB else DEATHS_AT_A_POINT)
     before = stage.house.deaths(point)
 
     def enough() -> bool:
@@ -88,7 +88,7 @@ def freeze_past_the_lease(stage: Stage) -> None:
     """SIGSTOP until others have finished the work, then SIGCONT."""
     for slug in ("twilio-found", "postmark-main"):
         stage.house.sandbox.set_faults(slug, latency_seconds=0.3)
-    for _ in range(stage.times(5)):
+    for _ in range(stage.times(3)):
         children = [child for name in WORKERS for child in stage.house.children(name)]
         frozen = stage.random.sample(children, k=max(1, len(children) // 3))
         stop_for_a_while(frozen, then=partial(stage.pause, LEASE_SECONDS + 2))
@@ -124,7 +124,7 @@ def deploy(stage: Stage) -> None:
     from celery import current_app
 
     house = stage.house
-    for _ in range(stage.times(2)):
+    for _ in range(stage.times(1)):
         house.run("ALTER TABLE message ADD COLUMN of_the_next_version text")
         for name in (*WORKERS, "web", "beat"):
             current_app.send_task("notifications.of_the_next_version", kwargs={"lane": "normal"}, queue="normal")
@@ -161,7 +161,7 @@ ROWS = [
     Row("kill -9 of main processes only", kill_main_processes, per_second=20),
     Row("kill -9 of pool children", kill_children),
     *(
-        Row(f"dies at: {point.name}", partial(die_at, point.name), per_second=45, is_short=point.name == "begun")
+        Row(f"dies at: {point.name}", partial(die_at, point.name), per_second=25, is_short=point.name == "begun")
         for point in POINTS
     ),
     Row("whole worker dies at a random point", die_with_the_worker),

@@ -109,3 +109,10 @@ class TestLimits:
         numbers_are(drain_seconds=60)
 
         assert "a drain may take 81 s" in said(findings(), "E013")
+
+
+def test_limits_that_are_not_set_are_no_limits(settings):
+    del settings.CELERY_TASK_SOFT_TIME_LIMIT
+    del settings.CELERY_TASK_TIME_LIMIT
+
+    assert not list(findings())
