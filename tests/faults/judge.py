@@ -66,7 +66,7 @@ def judge(house: House, told: Told, label: str, verdict: Verdict, *, lied: bool,
     _lost(verdict, house, accepted, ends)
     _untrue(verdict, rows, {str(message.attempt).rpartition("-")[0] for _, message in wire})
     _hidden(verdict, house, label, wire)
-    _twice(verdict, house, label, wire, lied=lied)
+    _twice(verdict, label, wire, lied=lied, forgot=bool(forgotten))
     _contradictions(verdict)
 
 
@@ -106,7 +106,11 @@ def _hidden(verdict: Verdict, house: House, label: str, wire: list[tuple[str, Me
         verdict.broken.append(f"{len(hidden)} on the wire without an attempt on file, e.g. {hidden[0]}")
 
 
-def _twice(verdict: Verdict, house: House, label: str, wire: list[tuple[str, Message]], *, lied: bool) -> None:
+def _twice(verdict: Verdict, label: str, wire: list[tuple[str, Message]], *, lied: bool, forgot: bool) -> None:
+    """Count second copies, and those that a promise forbids.
+
+    `forgot`: the database was restored, so that a copy made in the time between is on no book where nobody can be asked.
+    """
     marked = _marked(label)
     verdict.possible = len(marked)
     same = defaultdict(list)
@@ -125,7 +129,7 @@ def _twice(verdict: Verdict, house: House, label: str, wire: list[tuple[str, Mes
         verdict.marked += (len(sent) - 1) * is_marked
         by_kind["+".join(sorted(kinds))] += len(sent) - 1
         is_lied_about = lied and kinds <= {"recipient", "nothing"}  # what a search hid, nobody could know
-        if not is_lied_about and not (is_marked and kinds == {"nothing"}):
+        if not is_lied_about and not (kinds == {"nothing"} and (is_marked or forgot)):
             said = "marked" if is_marked else "not marked"
             verdict.broken.append(f"sent twice by a provider of kind {'+'.join(sorted(kinds))}, {said}: {sent}")
     verdict.by_kind = dict(by_kind)

@@ -27,7 +27,8 @@ class Stage:
     verdict: Verdict
     size: float  # 1 in the full set; smaller in the short one
     patience: float = 1.0  # beside other work, recovery takes longer
-    forgotten: frozenset[str] = frozenset()
+    forgotten: frozenset[str] = frozenset()  # accepted after the backup
+    judged_apart: frozenset[str] = frozenset()  # by the row itself
 
     def times(self, count: int) -> int:
         """How often a fault is repeated at this size."""
@@ -108,6 +109,8 @@ def play(row: Row, house: House, *, seed: int, size: float, patience: float, num
     numbers.next += load.told.asked + 1
     _rest(house, label)
     connection.close()  # the one of this process may not have outlived the fault
+    for id in stage.judged_apart:
+        load.told.accepted.pop(id, None)
     judge(house, load.told, label, verdict, lied=row.lies, forgotten=stage.forgotten)
     if load.told.given_up:
         verdict.notes.append(f"{load.told.given_up} requests never answered")

@@ -113,7 +113,7 @@ def poison(stage: Stage) -> None:
         lambda: [row[0] for row in stage.house.rows(ends, reference)] == ["dead_lettered"] * 6, seconds=90
     )
     stage.demand(given_up is not None, f"not all poison is in the dead letters: {stage.house.rows(ends, reference)}")
-    stage.forgotten = frozenset(
+    stage.judged_apart = frozenset(
         str(row[0]) for row in stage.house.rows("SELECT id FROM notification WHERE reference = %s", reference)
     )
     stage.note("6 poisoned ones in the dead letters, the others flowed")
