@@ -12,6 +12,7 @@ from tests.faults.house import LEASE_SECONDS, WORKERS, stop_for_a_while
 from tests.faults.points import ALWAYS_RAISES, POINTS, POISON
 from tests.faults.stage import Row, Stage
 
+IN_TURN = ("urgent-1", "other-1", "urgent-2", "other-2")  # so that another one serves the same lanes meanwhile
 MOVES_WITHIN = LEASE_SECONDS + 2
 DEATHS_AT_A_POINT = 78
 BY_WEB = {
@@ -23,19 +24,19 @@ BY_WEB = {
 
 def kill_groups(stage: Stage) -> None:
     """kill -9 of a worker with all its processes."""
-    for _ in range(stage.times(20)):
+    for turn in range(stage.times(20)):
         stage.pause_about(0.8)
         claims = stage.house.claims()
-        stage.house.kill(stage.random.choice(WORKERS))
+        stage.house.kill(IN_TURN[turn % len(IN_TURN)])
         stage.verdict.worker_kills += 1
         stage.recovered(stage.house.until_moved(claims), within=MOVES_WITHIN, what="after a worker's death")
 
 
 def kill_main_processes(stage: Stage) -> None:
-    for _ in range(stage.times(20)):
+    for turn in range(stage.times(20)):
         stage.pause_about(0.8)
         claims = stage.house.claims()
-        os.kill(stage.house.processes.process_id(stage.random.choice(WORKERS)), signal.SIGKILL)
+        os.kill(stage.house.processes.process_id(IN_TURN[turn % len(IN_TURN)]), signal.SIGKILL)
         stage.verdict.worker_kills += 1
         stage.recovered(stage.house.until_moved(claims), within=MOVES_WITHIN, what="after a main process's death")
 
