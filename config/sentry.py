@@ -22,6 +22,7 @@ def start(dsn: str, **options: Any) -> None:
         integrations=[DjangoIntegration(), CeleryIntegration()],
         include_local_variables=False,
         max_request_body_size="never",
+        trace_propagation_targets=[],  # providers are no part of our traces, and get no header they did not ask for
         before_send=scrub,
         before_send_transaction=scrub,
         **options,

@@ -7,6 +7,10 @@ import sentry_sdk
 from sentry_sdk.transport import Transport
 
 from config import sentry
+from providers.messages import HttpRequest
+from providers.transport.base import Call
+from providers.transport.requests_ import RequestsTransport
+from tests.providers.transport.misbehaving import answer, serve
 
 
 class Kept(Transport):
@@ -25,7 +29,7 @@ def kept():
     transport = Kept()
     sentry.start("https://key@sentry.example/1", transport=transport, traces_sample_rate=1.0)
     yield transport
-    sentry_sdk.init()
+    sentry_sdk.get_global_scope().set_client(None)
 
 
 class TestWhatSentryHears:
@@ -53,3 +57,13 @@ class TestWhatSentryHears:
         assert b"http.query" in sent
         assert b"15112345678" not in sent
         assert b"4711" not in sent
+
+    def test_adds_no_header_to_calls_to_providers(self, kept):
+        transport = RequestsTransport(1)
+        with serve(answer(b"{}")) as server, sentry_sdk.start_transaction(name="drain"):
+            list(transport.send_many([Call("only", HttpRequest("POST", server.url(), {}, b"x"), 2)]))
+        transport.close()
+
+        head = server.requests[0].partition(b"\r\n\r\n")[0].lower()
+        assert b"sentry-trace" not in head
+        assert b"baggage" not in head
