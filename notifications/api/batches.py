@@ -70,7 +70,7 @@ def submit(request: HttpRequest, response: HttpResponse) -> Status[Any] | HttpRe
     "/{batch_id}",
     auth=Key(Scope.READ),
     response={200: BatchOut, **problems(401, 403, 404, 422, 503)},
-    summary="How far is it?",
+    summary="How far is a batch?",
 )
 def get(request: HttpRequest, batch_id: UUID) -> dict[str, Any]:
     """One batch: how many of its notifications are open, and how the others ended."""
@@ -97,19 +97,19 @@ def skipped(request: HttpRequest, batch_id: UUID) -> StreamingHttpResponse:
 _CHANGED = {200: ChangedBatchOut, **problems(401, 403, 404, 409, 422, 503)}
 
 
-@router.post("/{batch_id}/pause", auth=Key(Scope.CANCEL), response=_CHANGED, summary="Let it wait")
+@router.post("/{batch_id}/pause", auth=Key(Scope.CANCEL), response=_CHANGED, summary="Let a batch wait")
 def hold(request: HttpRequest, batch_id: UUID) -> dict[str, Any]:
     """Let what has not left wait. It still expires in time. Safe to repeat."""
     return _changed(batch := _find(request, batch_id), pause(batch))
 
 
-@router.post("/{batch_id}/resume", auth=Key(Scope.CANCEL), response=_CHANGED, summary="Let it go on")
+@router.post("/{batch_id}/resume", auth=Key(Scope.CANCEL), response=_CHANGED, summary="Let a batch go on")
 def go_on(request: HttpRequest, batch_id: UUID) -> dict[str, Any]:
     """Send what was paused. Safe to repeat."""
     return _changed(batch := _find(request, batch_id), resume(batch))
 
 
-@router.post("/{batch_id}/cancel", auth=Key(Scope.CANCEL), response=_CHANGED, summary="Stop it")
+@router.post("/{batch_id}/cancel", auth=Key(Scope.CANCEL), response=_CHANGED, summary="Stop a batch")
 def stop(request: HttpRequest, batch_id: UUID) -> dict[str, Any]:
     """Stop what has not left, for good, and count what became of the messages. Safe to repeat."""
     return _changed(batch := _find(request, batch_id), cancel_batch(batch))
