@@ -89,6 +89,11 @@ def _optional() -> list[Variable]:
     shown = [
         ("DEFAULT_REGION", "Reads national phone numbers. Unset, only international form is taken.", "DE"),
         ("BROKER_KEY_PREFIX", "One for each environment that shares a Redis.", "landfall:"),
+        (
+            "PREPARE_STATEMENTS",
+            "The database plans each statement once per connection. Off behind a pooler that does not know prepared ones.",
+            "true",
+        ),
         ("SEND_TRANSPORT", "auto (curl for lane bulk), curl or requests for all lanes.", "auto"),
         ("LOG_LEVEL", "DEBUG, INFO, WARNING, ERROR or CRITICAL.", "INFO"),
         ("LOG_JSON", "Logs as JSON, for machines.", "false"),

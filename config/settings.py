@@ -74,6 +74,7 @@ DATABASES["default"].setdefault("OPTIONS", {}).update(
     keepalives_idle=10,
     keepalives_interval=5,
     tcp_user_timeout=15_000,
+    prepare_threshold=1 if env.bool("PREPARE_STATEMENTS", default=True) else None,  # how often a plan is not kept
     options="-c statement_timeout=30s -c lock_timeout=10s -c idle_in_transaction_session_timeout=30s",
 )
 DISABLE_SERVER_SIDE_CURSORS = True

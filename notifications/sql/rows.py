@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import fields
-from functools import cache
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
+import psycopg
 from django.db import InterfaceError, InternalError, OperationalError, connection
+from django.db.backends.utils import CursorWrapper
 
 # What tells that the database is away, and no fault of the statement. A primary that has become read-only, and a
 # transaction ended because it idled, say so by an InternalError.
@@ -18,9 +18,20 @@ Row = TypeVar("Row")
 
 def execute(statement: str, parameters: dict[str, Any]) -> list[tuple[Any, ...]]:
     """Run one statement; its rows, or none where it returns none."""
-    with connection.cursor() as cursor:
+    with _cursor() as cursor:
         cursor.execute(statement, parameters)
         return cursor.fetchall() if cursor.description else []
+
+
+def _cursor() -> CursorWrapper:
+    """A cursor that sends parameters apart from the statement, so that the server plans it once per connection.
+
+    Django's own puts them into the text: a statement of ours then takes longer to plan than to run.
+    """
+    connection.close_if_health_check_failed()
+    connection.ensure_connection()
+    cursor: Any = psycopg.Cursor(connection.connection)
+    return connection.make_debug_cursor(cursor) if connection.queries_logged else connection.make_cursor(cursor)
 
 
 def fetch(row_type: type[Row], statement: str, parameters: dict[str, Any]) -> list[Row]:
@@ -31,7 +42,8 @@ def fetch(row_type: type[Row], statement: str, parameters: dict[str, Any]) -> li
 class Table:
     """Rows of one dataclass as an input table of a statement: one array per column, unnested side by side.
 
-    `columns` maps the fields that go in to their PostgreSQL types. An array-valued or JSON field travels as text.
+    `columns` maps the fields that go in to their PostgreSQL types. An array-valued or JSON field travels as text. Arrays
+    are written here: the driver's own way of writing them took a fifth of a worker's time.
     """
 
     def __init__(self, name: str, columns: dict[str, str]) -> None:
@@ -44,9 +56,9 @@ class Table:
         )
         self.sql = f"(SELECT {values} FROM unnest({arrays}) AS _({names})) AS {name}"
 
-    def parameters(self, rows: Sequence[Any]) -> dict[str, list[Any]]:
+    def parameters(self, rows: Sequence[Any]) -> dict[str, str]:
         return {
-            f"{self.name}_{column}": [_text(getattr(row, column), kind) for row in rows]
+            f"{self.name}_{column}": _array([getattr(row, column) for row in rows], kind)
             for column, kind in self.columns.items()
         }
 
@@ -55,19 +67,36 @@ def _travels_as(kind: str) -> str:
     return "text" if kind.endswith("[]") or kind == "jsonb" else kind
 
 
-def _text(value: Any, kind: str) -> Any:
-    if value is None:
-        return None
-    if kind == "jsonb":
-        return json.dumps(value)
-    if kind.endswith("[]"):
-        return "{" + ",".join(map(str, value)) + "}"
-    return value
+def _array(values: Sequence[Any], kind: str) -> str:
+    write = _list if kind.endswith("[]") else WRITERS[kind]
+    return "{" + ",".join(["NULL" if value is None else write(value) for value in values]) + "}"
 
 
-@cache
-def field_names(row_type: type[Any]) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(row_type))
+def _text(value: str) -> str:
+    return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _list(value: Iterable[object]) -> str:
+    return '"{' + ",".join(map(str, value)) + '}"'
+
+
+def _json(value: object) -> str:
+    return _text(json.dumps(value))
+
+
+# How a value of each type is written inside an array, by https://www.postgresql.org/docs/current/arrays.html.
+WRITERS: dict[str, Callable[[Any], str]] = {
+    "uuid": lambda value: value.hex,
+    "text": _text,
+    "jsonb": _json,
+    "timestamptz": lambda value: value.isoformat(),
+    "bytea": lambda value: _text("\\x" + value.hex()),
+    "bool": lambda value: "t" if value else "f",
+    "float8": str,
+    "int2": str,
+    "int4": str,
+    "bigint": str,
+}
 
 
 def unique(ids: Iterable[Any]) -> list[Any]:

@@ -177,10 +177,10 @@ class TestRepeat:
         assert (world.on_the_wire(), world.requests("postmark")) == (1, 0)
 
     def test_gives_way_to_evidence(self, world, dropping):
+        world.listen()
         message = email()
         world.drain(Lane.NORMAL)
         go_on(world, message)
-        world.listen()
         world.sandbox.set_faults("resend", accept_then_drop=None)
         go_on(world, message)
 
@@ -190,11 +190,11 @@ class TestRepeat:
 
     def test_counts_a_report_that_names_the_first_call(self, world, dropping):
         """The first call made the mail, so all its reports carry the first call's name."""
+        world.listen()
         message = email(BOUNCING)
         world.drain(Lane.NORMAL)
         go_on(world, message)
         world.sandbox.set_faults("resend", accept_then_drop=None)
-        world.listen()
         go_on(world, message)
 
         world.hear()

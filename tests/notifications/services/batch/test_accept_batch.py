@@ -138,7 +138,7 @@ class TestAllOrNothing:
     @pytest.mark.parametrize("broken", range(len(sql.STORE)))
     def test_nothing_is_stored_when_it_breaks_in_the_middle(self, monkeypatch, queues, broken):
         statements = [*sql.STORE]
-        statements[broken] += "; SELECT 1/0"
+        statements[broken] = "SELECT 1/0"
         monkeypatch.setattr(sql, "STORE", statements)
 
         with pytest.raises(Exception, match="division by zero"):
