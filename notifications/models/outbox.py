@@ -43,7 +43,7 @@ class OutboxEntry(models.Model):
                 name="outbox_attempt_all_or_nothing",
             ),
         ]
-        indexes = [models.Index(fields=["lane", "due_at", "message"], name="outbox_due")]
+        indexes = [models.Index(fields=["lane", "client", "due_at", "message"], name="outbox_queue")]
 
     def __str__(self) -> str:
         return str(self.message_id)

@@ -73,13 +73,46 @@ class Claimed:
         return self.restored_at is not None and began_at < self.restored_at
 
 
-# now() in the condition, because a volatile bound is no index bound; by ctid, because joined by key the planner scans
-# the whole outbox. clock_timestamp() where a lease is written.
-CLAIM = """
-WITH due AS MATERIALIZED (
+# The clients that have entries in a lane, by looking for the next smaller one: a look at the index for each, from the end
+# where fewer dead rows lie.
+CLIENTS = """clients AS (
+    (SELECT client_id FROM outbox WHERE lane = %(lane)s ORDER BY client_id DESC, due_at DESC LIMIT 1)
+    UNION ALL
+    SELECT next.client_id FROM clients CROSS JOIN LATERAL (
+        SELECT client_id FROM outbox WHERE lane = %(lane)s AND outbox.client_id < clients.client_id
+        ORDER BY client_id DESC, due_at DESC LIMIT 1
+    ) AS next
+)"""
+
+# Each client gets the same share of a batch; what a client leaves of his, the others have. now() in the conditions,
+# because a volatile bound is no index bound; by ctid, because joined by key the planner scans the whole outbox.
+# clock_timestamp() where a lease is written.
+CLAIM = f"""
+WITH RECURSIVE {CLIENTS}, busy AS MATERIALIZED (
+    SELECT client_id FROM clients WHERE (
+        SELECT true FROM outbox WHERE lane = %(lane)s AND outbox.client_id = clients.client_id AND due_at <= now()
+        ORDER BY due_at DESC LIMIT 1
+    )
+), wanted AS (
+    SELECT (
+        SELECT count(*) FROM (
+            SELECT FROM outbox WHERE lane = %(lane)s AND outbox.client_id = busy.client_id AND due_at <= now()
+            LIMIT %(limit)s
+        ) AS _
+    ) AS count, ceil(%(limit)s::float8 / (SELECT count(*) FROM busy)) AS even FROM busy
+), share AS MATERIALIZED (
+    SELECT CASE WHEN (SELECT count(*) FROM busy) < 2 THEN %(limit)s ELSE (
+        SELECT max(even)
+            + ceil(greatest(%(limit)s - sum(least(count, even)), 0) / greatest(count(*) FILTER (WHERE count > even), 1))
+        FROM wanted
+    ) END::bigint AS size
+), due AS MATERIALIZED (
     SELECT array(
-        SELECT ctid FROM outbox WHERE lane = %(lane)s AND due_at <= now()
-        ORDER BY due_at, message_id LIMIT %(limit)s FOR UPDATE SKIP LOCKED
+        SELECT entry.ctid FROM busy CROSS JOIN LATERAL (
+            SELECT ctid, due_at, message_id FROM outbox
+            WHERE lane = %(lane)s AND outbox.client_id = busy.client_id AND due_at <= now()
+            ORDER BY due_at, message_id LIMIT (SELECT size FROM share) FOR UPDATE SKIP LOCKED
+        ) AS entry ORDER BY entry.due_at, entry.message_id LIMIT %(limit)s
     ) AS ids
 ), mine AS (
     UPDATE outbox SET claim = %(claim)s, due_at = clock_timestamp() + %(lease)s * interval '1 second',
@@ -110,10 +143,21 @@ WITH mine AS MATERIALIZED (
 UPDATE outbox SET claim = NULL, due_at = clock_timestamp(), strikes = greatest(strikes - 1, 0)
 FROM mine WHERE outbox.message_id = mine.message_id AND began_at IS NULL"""
 
-DUE_LANES = """
-SELECT lane FROM unnest(%(lanes)s::text[]) AS lane
-WHERE EXISTS (SELECT FROM outbox WHERE outbox.lane = lane.lane AND due_at <= now())"""
+# The clients of all lanes at once, as above.
+QUEUES = """queues AS (
+    (SELECT lane, client_id FROM outbox ORDER BY lane DESC, client_id DESC, due_at DESC LIMIT 1)
+    UNION ALL
+    SELECT next.lane, next.client_id FROM queues CROSS JOIN LATERAL (
+        SELECT lane, client_id FROM outbox WHERE (outbox.lane, outbox.client_id) < (queues.lane, queues.client_id)
+        ORDER BY lane DESC, client_id DESC, due_at DESC LIMIT 1
+    ) AS next
+)"""
 
+DUE_LANES = f"""
+WITH RECURSIVE {QUEUES}
+SELECT DISTINCT lane FROM queues WHERE EXISTS (
+    SELECT FROM outbox WHERE outbox.lane = queues.lane AND outbox.client_id = queues.client_id AND due_at <= now()
+)"""
 
 BRING_FORWARD = """
 UPDATE outbox SET due_at = least(due_at, clock_timestamp())
@@ -123,7 +167,10 @@ RETURNING lane"""
 
 
 def claim(lane: Lane, limit: int, *, claim: UUID, lease_seconds: float) -> list[Claimed]:
-    """Claim up to `limit` due entries of a lane. What others are claiming is passed over, never waited for."""
+    """Claim up to `limit` due entries of a lane, of each client the same share while more than one has any.
+
+    What others are claiming is passed over, never waited for.
+    """
     parameters = {"lane": lane.value, "limit": limit, "claim": claim, "lease": lease_seconds}
     return fetch(Claimed, CLAIM, parameters)
 
@@ -141,4 +188,5 @@ def bring_forward(message_id: UUID) -> Lane | None:
 
 def due_lanes() -> list[Lane]:
     """The lanes in which something is due."""
-    return [Lane(name) for (name,) in execute(DUE_LANES, {"lanes": Lane.values})]
+    due = {name for (name,) in execute(DUE_LANES, {})}
+    return [lane for lane in Lane if lane.value in due]

@@ -8,14 +8,16 @@ from dataclasses import dataclass
 from django.db import ProgrammingError, transaction
 
 from notifications.lanes import Lane
+from notifications.sql.claim import QUEUES
 from notifications.sql.rows import execute, fetch
 
-# One look at the index per lane, however many entries wait in it.
-OLDEST_DUE = """
-SELECT lane, extract(epoch FROM clock_timestamp() - due_at)::float8
-FROM unnest(%(lanes)s::text[]) AS lane CROSS JOIN LATERAL (
-    SELECT due_at FROM outbox WHERE outbox.lane = lane.lane AND due_at <= now() ORDER BY due_at LIMIT 1
-) AS oldest"""
+# A few looks at the index per lane and client, however many entries wait.
+OLDEST_DUE = f"""
+WITH RECURSIVE {QUEUES}
+SELECT lane, extract(epoch FROM clock_timestamp() - min(due_at))::float8 FROM queues CROSS JOIN LATERAL (
+    SELECT due_at FROM outbox
+    WHERE outbox.lane = queues.lane AND outbox.client_id = queues.client_id AND due_at <= now() ORDER BY due_at LIMIT 1
+) AS oldest GROUP BY lane"""
 
 HEARTBEATS = """
 SELECT process, extract(epoch FROM clock_timestamp() - beat_at)::float8 FROM heartbeat
@@ -52,7 +54,7 @@ def oldest_transaction(*, over_seconds: float) -> OpenTransaction | None:
 
 def oldest_due_seconds() -> dict[Lane, float]:
     """For how long the oldest due entry of each lane has been due. A lane where nothing is due is left out."""
-    return {Lane(lane): seconds for lane, seconds in execute(OLDEST_DUE, {"lanes": Lane.values})}
+    return {Lane(lane): seconds for lane, seconds in execute(OLDEST_DUE, {})}
 
 
 def heartbeat_seconds(processes: Sequence[str]) -> dict[str, float]:

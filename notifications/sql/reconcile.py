@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from uuid import UUID
 
+from notifications.sql.claim import QUEUES
 from notifications.sql.rows import execute
 
-OVERDUE = """
-SELECT lane, count(*) FROM outbox WHERE due_at < now() - 2 * %(lease)s * interval '1 second' GROUP BY lane"""
+OVERDUE = f"""
+WITH RECURSIVE {QUEUES}
+SELECT lane, sum(overdue.count)::bigint FROM queues CROSS JOIN LATERAL (
+    SELECT count(*) FROM outbox WHERE outbox.lane = queues.lane AND outbox.client_id = queues.client_id
+        AND due_at < now() - 2 * %(lease)s * interval '1 second'
+) AS overdue WHERE overdue.count > 0 GROUP BY lane"""
 
 WINDOW_END = """
 SELECT id FROM (SELECT id FROM notification WHERE id > %(after)s ORDER BY id LIMIT %(limit)s) AS ids

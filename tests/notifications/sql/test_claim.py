@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import timedelta
 from uuid import uuid4
 
@@ -151,6 +152,66 @@ class TestClaim:
         (row,) = claim_some(lane=Lane.UPKEEP)
 
         assert (row.last_began_at, row.last_provider_message_id) == (newest.began_at, "SM2")
+
+
+def of(client: str, **fields):
+    return factories.message(of=factories.notification(client=factories.client(client)), **fields)
+
+
+class TestFairness:
+    def test_gives_each_client_the_same_share_whoever_came_first(self):
+        crowd = [of("crowd", due_in=-60 * SECOND).id for _ in range(20)]
+        few = [of("few").id for _ in range(5)]
+
+        taken = ids(claim_some(limit=8))
+
+        assert (len(set(taken) & set(crowd)), len(set(taken) & set(few))) == (4, 4)
+
+    def test_gives_the_others_what_a_client_leaves_of_its_share(self):
+        for client, count in (("a", 1), ("b", 3), ("c", 30), ("d", 30)):
+            for _ in range(count):
+                of(client)
+
+        rows = claim_some(limit=20)
+
+        names = dict(OutboxEntry.objects.values_list("message_id", "client__name"))
+        assert Counter(names[id] for id in ids(rows)) == {"a": 1, "b": 3, "c": 8, "d": 8}
+
+    def test_fills_a_batch_that_one_client_alone_can_fill(self):
+        for _ in range(10):
+            of("alone")
+        of("other", due_in=60 * SECOND)
+
+        assert len(claim_some(limit=9)) == 9
+
+    @pytest.mark.parametrize("limit", [1, 2])
+    def test_takes_no_more_than_its_limit_when_there_are_more_clients(self, limit):
+        oldest = of("a", due_in=-3 * SECOND)
+        for name in "bcd":
+            of(name)
+
+        rows = claim_some(limit=limit)
+
+        assert len(rows) == limit
+        assert oldest.id in ids(rows)
+
+    def test_finds_work_of_another_client_while_one_is_being_claimed(self, aside):
+        locked, free = of("a", due_in=-2 * SECOND), of("b")
+
+        with transaction.atomic():
+            OutboxEntry.objects.select_for_update().get(message=locked)
+            rows = aside(claim_some, limit=1).result(5)
+
+        assert ids(rows) == [free.id]
+
+    def test_takes_everything_in_the_end(self):
+        expected = {of(name).id for name in "abcab" for _ in range(7)}
+
+        taken = []
+        while rows := claim_some(limit=4):
+            taken += ids(rows)
+
+        assert sorted(taken) == sorted(expected)
 
 
 class TestRelease:
