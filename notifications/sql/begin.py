@@ -58,6 +58,18 @@ WHERE outbox.message_id = mine.message_id AND outbox.claim = %(claim)s AND outbo
     AND m.state = 'queued' AND {_WANTED}
 RETURNING outbox.message_id"""
 
+# A strike is for a worker that died. Here none has: the lease was too short, for whatever reason this took so long. What
+# is not wanted any more keeps its strike, and is ended by whoever claims it next.
+GIVE_BACK = """
+WITH mine AS MATERIALIZED (
+    SELECT message_id FROM outbox WHERE message_id = ANY (%(ids)s) AND claim = %(claim)s AND began_at IS NULL
+    ORDER BY message_id FOR NO KEY UPDATE
+)
+UPDATE outbox SET claim = NULL, due_at = clock_timestamp(),
+    strikes = CASE WHEN due_at > clock_timestamp() + %(call)s * interval '1 second' THEN strikes
+        ELSE greatest(strikes - 1, 0) END
+FROM mine WHERE outbox.message_id = mine.message_id"""
+
 TAKE_BACK = f"""
 WITH mine AS MATERIALIZED (
     SELECT message_id FROM outbox WHERE message_id = ANY (%(ids)s) AND claim = %(claim)s
@@ -74,13 +86,16 @@ RETURNING outbox.message_id"""
 
 
 def begin(intents: Sequence[Intent], *, claim: UUID, call_seconds: float) -> set[UUID]:
-    """Put intents on file. Returns the messages that may be called now; of the others nothing may be sent.
+    """Put intents on file. Returns the messages that may be called now; the others are given back, if they are ours still.
 
     `call_seconds` is what a call may take and the margin after it: an entry whose lease is shorter is not begun.
     """
     ids = unique(intent.message_id for intent in intents)
-    parameters = {"ids": ids, "claim": claim, "call": call_seconds, **INTENTS.parameters(intents)}
-    return {message_id for (message_id,) in execute(BEGIN, parameters)}
+    held = {"claim": claim, "call": call_seconds}
+    begun = {message_id for (message_id,) in execute(BEGIN, {"ids": ids, **held, **INTENTS.parameters(intents)})}
+    if refused := [id for id in ids if id not in begun]:
+        execute(GIVE_BACK, {"ids": refused, **held})
+    return begun
 
 
 def take_back_unwanted(message_ids: Iterable[UUID], *, claim: UUID) -> set[UUID]:

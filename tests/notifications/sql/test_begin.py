@@ -95,6 +95,36 @@ class TestBegin:
         assert begin_all([message], token, account) == set()
         assert not OutboxEntry.objects.filter(began_at__isnull=False).exists()
 
+    def test_gives_back_what_it_had_too_little_lease_for_without_a_strike(self, account):
+        """Else a house too busy to begin in time would take every message for one that kills its worker."""
+        (message,), token = claimed()
+        OutboxEntry.objects.update(due_at=timezone.now() + timedelta(seconds=CALL_SECONDS - 1))
+
+        begin_all([message], token, account)
+
+        entry = OutboxEntry.objects.get()
+        assert (entry.claim, entry.strikes) == (None, 0)
+        assert entry.due_at <= timezone.now()
+
+    def test_gives_back_what_is_not_wanted_any_more_to_be_ended_at_once(self, account):
+        (message,), token = claimed()
+        Notification.objects.update(stopped_at=timezone.now())
+
+        begin_all([message], token, account)
+
+        entry = OutboxEntry.objects.get()
+        assert (entry.claim, entry.strikes) == (None, 1)
+        assert entry.due_at <= timezone.now()
+
+    def test_leaves_alone_what_another_has_claimed(self, account):
+        (message,), token = claimed()
+        another = uuid4()
+        OutboxEntry.objects.update(claim=another)
+
+        begin_all([message], token, account)
+
+        assert (OutboxEntry.objects.get().claim, OutboxEntry.objects.get().strikes) == (another, 1)
+
     def test_refuses_to_begin_twice(self, account):
         (message,), token = claimed()
         begin_all([message], token, account)
