@@ -15,6 +15,7 @@ from notifications.ids import new_id
 from notifications.lanes import Priority
 from notifications.models import (
     Attempt,
+    Batch,
     Client,
     DeadLetter,
     DeliveryEvent,
@@ -25,6 +26,7 @@ from notifications.models import (
     Outcome,
     ProviderAccount,
     Route,
+    SkippedRow,
     Suppression,
 )
 from notifications.models.delivery_event import Source
@@ -108,6 +110,18 @@ def notification(route: str = "sms", **fields: Any) -> Notification:
         **fields,
     }
     return Notification.objects.create(**values)
+
+
+def batch(*, skipped: int = 0, **fields: Any) -> Batch:
+    """A batch without its notifications, which says of so many rows why they were passed over."""
+    now = timezone.now()
+    values = {"client": client("internal"), "fingerprint": "f" * 64, "route": "sms", "priority": Priority.BULK}
+    row = Batch.objects.create(
+        **{**values, "accepted_count": 1, "skipped_count": skipped, "created_at": now, "accepted_at": now, **fields}
+    )
+    for line in range(skipped):
+        SkippedRow.objects.create(batch=row, line=line + 2, field="to.sms", reason="is empty", accepted="a number")
+    return row
 
 
 def message(

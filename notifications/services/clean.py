@@ -25,7 +25,8 @@ FIRST = UUID(int=0)
 def clean(allowance: Allowance, *, now: datetime) -> int:
     """Delete notifications that ended long enough ago. Returns how many. Safe to run twice at once.
 
-    Reports that match no message go as well, sooner. What is open, and what a person has yet to decide on, is left alone.
+    Reports that match no message go as well, sooner, and batches of which nothing is left. What is open, and what a
+    person has yet to decide on, is left alone.
     """
     _delete_unmatched(allowance, before=now - timedelta(days=numbers().unmatched_keep_days))
     before = now - timedelta(days=numbers().delete_after_days)
@@ -36,6 +37,7 @@ def clean(allowance: Allowance, *, now: datetime) -> int:
     if until != bound and allowance.is_used_up:
         log.warning("cleaning is behind", deleted=count)
     sql.let_go()
+    _delete_batches(allowance, bound)
     return count
 
 
@@ -58,6 +60,12 @@ def unneeded(locked: Sequence[UUID]) -> tuple[list[UUID], list[UUID]]:
         [id for id in locked if id not in needed],
         [id for id, owner, _ in messages if owner not in needed],
     )
+
+
+def _delete_batches(allowance: Allowance, bound: UUID) -> None:
+    for _ in allowance.turns():
+        if sql.delete_batches(bound, AT_ONCE) < AT_ONCE:
+            return
 
 
 def _delete_unmatched(allowance: Allowance, *, before: datetime) -> None:

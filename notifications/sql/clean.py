@@ -73,6 +73,18 @@ DELETE FROM delivery_event WHERE id = ANY (ARRAY(
     ORDER BY received_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED
 )) RETURNING id"""
 
+# The files that notifications came in by, once the last of these is gone.
+DELETE_BATCHES = """
+WITH gone AS (
+    DELETE FROM batch WHERE id = ANY (ARRAY(
+        SELECT id FROM batch WHERE id < %(until)s AND NOT EXISTS (SELECT FROM notification WHERE batch_id = batch.id)
+        ORDER BY id LIMIT %(limit)s FOR UPDATE SKIP LOCKED
+    )) RETURNING id
+), skipped AS (
+    DELETE FROM skipped_row USING gone WHERE batch_id = gone.id
+)
+SELECT id FROM gone"""
+
 LET_GO = """
 UPDATE delivery_event SET message_id = NULL, attempt_number = NULL WHERE id = ANY (ARRAY(
     SELECT id FROM delivery_event e WHERE applied_at IS NULL AND message_id IS NOT NULL
@@ -125,6 +137,11 @@ def redact_reports(after: int, until: int) -> None:
 def delete_unmatched(limit: int, *, before: datetime) -> int:
     """Delete reports that were received before a moment and match no message, oldest first. Returns how many."""
     return len(_ids(DELETE_UNMATCHED, {"limit": limit, "before": before}))
+
+
+def delete_batches(until: UUID, limit: int) -> int:
+    """Delete batches before an id of which no notification is left, and what they say of skipped rows. Returns how many."""
+    return len(_ids(DELETE_BATCHES, {"until": until, "limit": limit}))
 
 
 def let_go() -> int:

@@ -12,6 +12,7 @@ from notifications.hints import hints
 from notifications.ids import first_id_at
 from notifications.models import (
     Attempt,
+    Batch,
     DeadLetter,
     DeliveryEvent,
     Heartbeat,
@@ -19,6 +20,7 @@ from notifications.models import (
     Notification,
     OutboxEntry,
     ScanPosition,
+    SkippedRow,
     Tally,
 )
 from notifications.services import clean as cleaning
@@ -235,6 +237,37 @@ class TestReports:
         event.refresh_from_db()
         assert (event.message_id, event.attempt_number, event.applied_at) == (None, None, None)
         assert audit().is_sound
+
+
+class TestBatches:
+    def test_stay_as_long_as_any_of_their_notifications_and_go_with_what_they_say_of_skipped_rows(self):
+        emptied, in_use = factories.batch(skipped=2), factories.batch(skipped=1)
+        told_all(batch=emptied)
+        told_all(batch=in_use)
+        factories.message(of=factories.notification(batch=in_use))
+
+        clean()
+
+        assert list(Batch.objects.all()) == [in_use]
+        assert [row.batch for row in SkippedRow.objects.all()] == [in_use]
+
+    def test_that_are_new_stay_even_where_nothing_came_of_them(self):
+        batch = factories.batch()
+
+        clean(days=89)
+        assert Batch.objects.get() == batch
+
+        clean(days=91)
+        assert not Batch.objects.exists()
+
+    def test_all_go_in_turns(self, monkeypatch):
+        monkeypatch.setattr("notifications.services.clean.AT_ONCE", 2)
+        for _ in range(5):
+            factories.batch()
+
+        clean()
+
+        assert not Batch.objects.exists()
 
 
 class TestAfterwards:
