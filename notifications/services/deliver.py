@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 import structlog
+from django.db import connection
 
 import notifications.sql.begin as begins
 from notifications import outbox
@@ -27,6 +28,7 @@ from notifications.services.record import insist, record
 from notifications.sql.apply import SuppressedAddress
 from notifications.sql.quarantine import suppose
 from notifications.sql.record import Verdict
+from notifications.sql.rows import DATABASE_AWAY
 from providers.errors import NotStarted, OutcomeUnknown, ProviderError
 from providers.messages import HttpResponse, SendResult
 from providers.transport.base import Answer, Call
@@ -59,6 +61,7 @@ class Drain:
         self.ends_at = runtime.monotonic() + numbers().drain_seconds
         self.wave_size = WaveSize()
         self._under_way: _UnderWay | None = None
+        self._has_claimed = False
 
     def run(self) -> int:
         """Deliver until nothing is due, time is up or the process is told to stop. Returns how many entries were claimed."""
@@ -71,7 +74,7 @@ class Drain:
         claimed, limit, suspects = 0, 1, 0
         while not self.is_over():
             asked = 1 if suspects else limit
-            batch = outbox.claim(self.lane, asked, self.runtime.monotonic)
+            batch = self._claim(asked)
             if not batch.rows and self._under_way is None:
                 return claimed
             claimed += len(batch.rows)
@@ -82,6 +85,18 @@ class Drain:
                 self._collect(down_to=0)
         self.hints.drain(self.lane)
         return claimed
+
+    def _claim(self, limit: int) -> Batch:
+        """Claim a batch. The first claim finds out whether the connection is still good: it may be made twice."""
+        try:
+            return outbox.claim(self.lane, limit, self.runtime.monotonic)
+        except DATABASE_AWAY:
+            if self._has_claimed:
+                raise
+            connection.close()
+            return outbox.claim(self.lane, limit, self.runtime.monotonic)
+        finally:
+            self._has_claimed = True
 
     def _set_suspects_apart(self, batch: Batch) -> int:
         """Give back what workers may keep dying of, to be claimed one at a time. Returns how many.

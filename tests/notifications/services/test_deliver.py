@@ -468,7 +468,6 @@ class TestBetweenClaimAndBegin:
 
         assert world.requests("twilio") == 0
         assert not Attempt.objects.exists()
-        run_out(message)
         world.drain(Lane.NORMAL)
         assert told(message) == (state, reason)
         assert world.requests("twilio") == 0
@@ -482,6 +481,18 @@ class TestBetweenClaimAndBegin:
 
         assert (told(stopped), told(other)) == ((State.CANCELLED, "stopped"), (State.SENT, ""))
         assert world.on_the_wire() == 1
+
+    def test_is_not_held_against_a_message_when_the_house_was_too_slow(self, world, numbers_are):
+        """Strikes are for dead workers: enough of them, and messages go one at a time, and the house gets slower still."""
+        messages = [sms() for _ in range(3)]
+        for _ in range(8):
+            batch = world.claim(Lane.NORMAL)
+            OutboxEntry.objects.update(due_at=timezone.now() + SECOND)
+            world.deliver(batch)
+
+        assert set(OutboxEntry.objects.values_list("strikes", flat=True)) == {0}
+        assert world.drain(Lane.NORMAL) == 3
+        assert {told(message) for message in messages} == {(State.SENT, "")}
 
 
 class TestLostAttempt:
@@ -739,6 +750,15 @@ class TestDatabaseAway:
         assert len(pauses) == 2
         assert "ReadOnlySqlTransaction" in caplog.text
         assert attempts(message) == [(1, "twilio", "taken")]
+        assert told(message) == (State.SENT, "")
+
+    def test_a_connection_that_has_died_meanwhile_costs_no_time(self, world):
+        message = sms()
+        with suppress(OperationalError), connection.cursor() as cursor:
+            cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+
+        assert world.drain(Lane.NORMAL) == 1
+
         assert told(message) == (State.SENT, "")
 
     def test_no_message_is_blamed_for_it(self, world, outage):
