@@ -35,6 +35,7 @@ class Handle:
         self._wire: Wire | None = None
         self._opened: list[int] = []  # descriptors, for this call
         self._call: Call
+        self._last: HttpRequest | None = None  # what curl's options for a request say
         self._began_at = 0.0
         self._has_left = False  # bytes of the request may have left this machine
         self._is_dead = False
@@ -104,16 +105,21 @@ class Handle:
         if not request.url.lower().startswith(("http://", "https://")):
             raise ValueError("no address")  # curl would guess
         set_option = self.curl.setopt
-        set_option(pycurl.URL, request.url)
+        last, self._last = self._last, None  # set again when all of this one is
+        is_new = last is None or (last.url, last.method) != (request.url, request.method)
+        if is_new:
+            set_option(pycurl.URL, request.url)
         if request.body or request.method == "POST":
-            set_option(pycurl.POST, 1)
-            set_option(pycurl.POSTFIELDS, request.body)
-        else:
+            set_option(pycurl.POSTFIELDS, request.body)  # and makes it a POST
+        elif is_new or (last is not None and last.body):
             set_option(pycurl.HTTPGET, 1)
-        set_option(pycurl.NOBODY, request.method == "HEAD")
-        set_option(pycurl.CUSTOMREQUEST, request.method)
-        set_option(pycurl.HTTPHEADER, header_lines(request.headers))
+        if is_new:
+            set_option(pycurl.NOBODY, request.method == "HEAD")
+            set_option(pycurl.CUSTOMREQUEST, request.method)
+        if last is None or last.headers != request.headers:
+            set_option(pycurl.HTTPHEADER, header_lines(request.headers))
         set_option(pycurl.VERBOSE, request.url[4] in "sS" and _origin(request.url) in self._wires.http2_origins)
+        self._last = request
 
     def _set_deadline(self, seconds: float) -> None:
         self.curl.setopt(pycurl.TIMEOUT_MS, max(math.ceil(seconds * 1000), 1))  # 0 would mean for ever
