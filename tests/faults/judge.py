@@ -56,8 +56,20 @@ class Verdict:
         return asdict(self)
 
 
-def judge(house: House, told: Told, label: str, verdict: Verdict, *, lied: bool, forgotten: frozenset[str]) -> None:
-    """Fill in a verdict. `lied`: searches by recipient did not show what was there. `forgotten`: accepted after the backup."""
+def judge(
+    house: House,
+    told: Told,
+    label: str,
+    verdict: Verdict,
+    *,
+    lied: bool,
+    forgotten: frozenset[str],
+    restored_at: float | None,
+) -> None:
+    """Fill in a verdict. `lied`: searches by recipient did not show what was there.
+
+    `forgotten`: accepted after the backup. `restored_at`: when the database was put back (seconds since 1970), if it was.
+    """
     rows = house.rows(MESSAGES, label)
     ends = {str(row[0]): str(row[1]) for row in rows}
     accepted = set(told.accepted) - forgotten
@@ -66,7 +78,7 @@ def judge(house: House, told: Told, label: str, verdict: Verdict, *, lied: bool,
     _lost(verdict, house, accepted, ends)
     _untrue(verdict, rows, {str(message.attempt).rpartition("-")[0] for _, message in wire})
     _hidden(verdict, house, label, wire)
-    _twice(verdict, label, wire, lied=lied, forgot=bool(forgotten))
+    _twice(verdict, label, wire, lied=lied, restored_at=restored_at)
     _contradictions(verdict)
 
 
@@ -106,21 +118,22 @@ def _hidden(verdict: Verdict, house: House, label: str, wire: list[tuple[str, Me
         verdict.broken.append(f"{len(hidden)} on the wire without an attempt on file, e.g. {hidden[0]}")
 
 
-def _twice(verdict: Verdict, label: str, wire: list[tuple[str, Message]], *, lied: bool, forgot: bool) -> None:
-    """Count second copies, and those that a promise forbids.
-
-    `forgot`: the database was restored, so that a copy made in the time between is on no book where nobody can be asked.
-    """
+def _twice(
+    verdict: Verdict, label: str, wire: list[tuple[str, Message]], *, lied: bool, restored_at: float | None
+) -> None:
+    """Count second copies, and those that a promise forbids."""
     marked = _marked(label)
     verdict.possible = len(marked)
     same = defaultdict(list)
+    last = defaultdict(float)  # when the last copy was taken
     for slug, message in wire:
         if not UNDELIVERED & {
             word for word, _ in message.reached
         }:  # a second one is right where the first did not arrive
             same[message.to, message.text].append((slug, str(message.attempt)))
+            last[message.to, message.text] = max(last[message.to, message.text], message.taken_at)
     by_kind: Counter[str] = Counter()
-    for sent in same.values():
+    for what, sent in same.items():
         if len(sent) < 2:
             continue
         kinds = {KINDS[slug] for slug, _ in sent}
@@ -128,8 +141,10 @@ def _twice(verdict: Verdict, label: str, wire: list[tuple[str, Message]], *, lie
         verdict.duplicates += len(sent) - 1
         verdict.marked += (len(sent) - 1) * is_marked
         by_kind["+".join(sorted(kinds))] += len(sent) - 1
-        is_lied_about = lied and kinds <= {"recipient", "nothing"}  # what a search hid, nobody could know
-        if not is_lied_about and not (kinds == {"nothing"} and (is_marked or forgot)):
+        # What a search hid, nobody could know; nor what was sent, and marked, in a time that the database has forgotten.
+        is_lied_about = lied and {"recipient"} <= kinds <= {"recipient", "nothing"}
+        is_forgotten = restored_at is not None and last[what] < restored_at
+        if not is_lied_about and not (kinds == {"nothing"} and (is_marked or is_forgotten)):
             said = "marked" if is_marked else "not marked"
             verdict.broken.append(f"sent twice by a provider of kind {'+'.join(sorted(kinds))}, {said}: {sent}")
     verdict.by_kind = dict(by_kind)

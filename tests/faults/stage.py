@@ -28,6 +28,7 @@ class Stage:
     size: float  # 1 in the full set; smaller in the short one
     patience: float = 1.0  # beside other work, recovery takes longer
     forgotten: frozenset[str] = frozenset()  # accepted after the backup
+    restored_at: float | None = None  # when that backup was put back, in seconds since 1970
     judged_apart: frozenset[str] = frozenset()  # by the row itself
 
     def times(self, count: int) -> int:
@@ -111,7 +112,15 @@ def play(row: Row, house: House, *, seed: int, size: float, patience: float, num
     connection.close()  # the one of this process may not have outlived the fault
     for id in stage.judged_apart:
         load.told.accepted.pop(id, None)
-    judge(house, load.told, label, verdict, lied=row.lies, forgotten=stage.forgotten)
+    judge(
+        house,
+        load.told,
+        label,
+        verdict,
+        lied=row.lies,
+        forgotten=stage.forgotten,
+        restored_at=stage.restored_at,
+    )
     if load.told.given_up:
         verdict.notes.append(f"{load.told.given_up} requests never answered")
     verdict.seconds = time.monotonic() - began_at

@@ -110,6 +110,7 @@ def restored(stage: Stage) -> None:
     stage.pause(4)
     _halt(house)
     stage.forgotten = frozenset(id for id, at in stage.load.told.accepted.items() if at > taken_at)
+    stage.restored_at = time.time()
     _put_back(house, backup)
     house.postgres.start()
     _quarantine(house)
