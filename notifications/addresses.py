@@ -145,12 +145,12 @@ def mask(address: str) -> str:
     return f"{address[:3]}…{address[-2:]}" if address else ""
 
 
-# A date is no phone number, and neither are digits inside an id. Both halves are bounded, by where they may begin and by
-# their length: an answer may be one word of 1 MiB, and a search from each of its letters would take hours.
-ADDRESS_LIKE = re.compile(
-    r"(?<![^\s@<>\"',;])[^\s@<>\"',;]+@[^\s@<>\"',;]+"
-    r"|(?<![\w.-])(?:%2B|\+)?(?!\d{4}-\d\d-\d\d)\d[\d ()/-]{6,40}\d(?![\w-])"
-)
+# A date is no phone number, and neither are digits inside an id. All is bounded, by where it may begin and by its length:
+# an answer may be one word of 1 MiB, and a search from each of its letters would take hours. What begins with a digit is
+# found in a twentieth of the time of what may begin with anything.
+_MAILBOX = re.compile(r"(?<![^\s@<>\"',;])[^\s@<>\"',;]+@[^\s@<>\"',;]+")
+_NUMBER = re.compile(r"\d(?:(?<![\w.-]\d)|(?<=%2B\d))(?!\d{3}-\d\d-\d\d)[\d ()/-]{6,40}\d(?![\w-])")
+_PLUS = re.compile(r"(?:%2B|\+)…")
 _SHORTEST_SECRET = 4  # characters; shorter texts occur in every answer
 
 
@@ -159,12 +159,22 @@ def redact(text: str, *secrets: str) -> str:
     for secret in secrets:
         if len(secret) >= _SHORTEST_SECRET and secret in text:  # an expression for each is a third of a worker's time
             text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", "…", text)
-    return ADDRESS_LIKE.sub("…", text)
+    return without_addresses(text)
+
+
+def without_addresses(text: str, *, but: re.Pattern[str] | None = None) -> str:
+    """A text without what looks like a mailbox or a phone number. What looks like a mailbox and matches `but` stays."""
+    if "@" in text:
+        text = _MAILBOX.sub(lambda found: found[0] if but and but.fullmatch(found[0]) else "…", text)
+    shortened = _NUMBER.sub("…", text)
+    return text if shortened == text else _PLUS.sub("…", shortened)
 
 
 def redact_answer(body: bytes, *secrets: str) -> str:
     """A provider's answer as text, without secrets and addresses, however its JSON wrote them."""
     text = body.decode(errors="replace").replace("\0", "\N{REPLACEMENT CHARACTER}")
+    if "\\" not in text:  # JSON that escapes nothing is text already
+        return redact(text, *secrets)
     try:
         text = json.dumps(json.loads(text), ensure_ascii=False)
     except (ValueError, RecursionError):

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from notifications.addresses import ADDRESS_LIKE
+from notifications.addresses import without_addresses
 from notifications.lanes import Lane
 
 SHORTEST_SECRET = 6  # characters; a shorter one occurs in innocent words
@@ -59,7 +59,7 @@ class Redactor:
         text = _LOGIN.sub("", text)
         if "%" in text:
             text = _IN_URL.sub("…", text)
-        return ADDRESS_LIKE.sub(lambda found: found[0] if _WORKER.fullmatch(found[0]) else "…", text)
+        return without_addresses(text, but=_WORKER)
 
     def value(self, value: Any, *, but: frozenset[str] = frozenset()) -> Any:
         """The same of every text in a value, whatever holds it; those under the keys in `but` stay as they are."""

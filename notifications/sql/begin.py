@@ -40,16 +40,18 @@ n.stopped_at IS NULL AND n.expires_at > clock_timestamp() AND (i.ended_at IS NUL
         AND (s.until IS NULL OR s.until > clock_timestamp())
     )"""
 
-# Sorted locks: unsorted batches deadlocked 80 times of 100.
+# Intents on entries that are still ours, which are locked in order: unsorted batches deadlocked 80 times of 100. Led by
+# the intents, for which the planner looks the entries up; the other way about it compares each with each.
+MINE = f"""mine AS MATERIALIZED (
+    SELECT w.* FROM {INTENTS.sql} JOIN outbox ON outbox.message_id = w.message_id
+    WHERE outbox.claim = %(claim)s ORDER BY w.message_id FOR NO KEY UPDATE OF outbox
+)"""
+
 BEGIN = f"""
-WITH mine AS MATERIALIZED (
-    SELECT message_id FROM outbox WHERE message_id = ANY (%(ids)s) AND claim = %(claim)s
-    ORDER BY message_id FOR NO KEY UPDATE
-)
-UPDATE outbox SET attempt = w.number, account_id = w.account_id, provider_key = w.provider_key,
-    request_hash = w.request_hash, useful_seconds = w.useful_seconds, began_at = clock_timestamp()
+WITH {MINE}
+UPDATE outbox SET attempt = mine.number, account_id = mine.account_id, provider_key = mine.provider_key,
+    request_hash = mine.request_hash, useful_seconds = mine.useful_seconds, began_at = clock_timestamp()
 FROM mine
-JOIN {INTENTS.sql} ON w.message_id = mine.message_id
 JOIN message m ON m.id = mine.message_id
 JOIN notification n ON n.id = m.notification_id
 LEFT JOIN incident i ON i.id = n.incident_id
@@ -90,10 +92,9 @@ def begin(intents: Sequence[Intent], *, claim: UUID, call_seconds: float) -> set
 
     `call_seconds` is what a call may take and the margin after it: an entry whose lease is shorter is not begun.
     """
-    ids = unique(intent.message_id for intent in intents)
     held = {"claim": claim, "call": call_seconds}
-    begun = {message_id for (message_id,) in execute(BEGIN, {"ids": ids, **held, **INTENTS.parameters(intents)})}
-    if refused := [id for id in ids if id not in begun]:
+    begun = {message_id for (message_id,) in execute(BEGIN, {**held, **INTENTS.parameters(intents)})}
+    if refused := unique(intent.message_id for intent in intents if intent.message_id not in begun):
         execute(GIVE_BACK, {"ids": refused, **held})
     return begun
 

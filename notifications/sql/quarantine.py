@@ -8,8 +8,8 @@ from uuid import UUID
 
 from django.db import connection
 
-from notifications.sql.begin import INTENTS, Intent
-from notifications.sql.rows import execute, unique
+from notifications.sql.begin import INTENTS, MINE, Intent
+from notifications.sql.rows import execute
 
 # What is scheduled for later cannot have gone out.
 MARK = """
@@ -19,14 +19,11 @@ WHERE "end" IS NULL AND accepted_at < %(before)s AND send_at <= clock_timestamp(
 # As if it had begun as soon as it might, under a claim that nobody holds any more. Not when its message was made: that of
 # a step that begins after the restore may have gone out before it.
 SUPPOSE = f"""
-WITH mine AS MATERIALIZED (
-    SELECT message_id FROM outbox WHERE message_id = ANY (%(ids)s) AND claim = %(claim)s
-    ORDER BY message_id FOR NO KEY UPDATE
-)
-UPDATE outbox SET attempt = w.number, account_id = w.account_id, provider_key = w.provider_key,
-    request_hash = w.request_hash, useful_seconds = w.useful_seconds, began_at = n.send_at,
+WITH {MINE}
+UPDATE outbox SET attempt = mine.number, account_id = mine.account_id, provider_key = mine.provider_key,
+    request_hash = mine.request_hash, useful_seconds = mine.useful_seconds, began_at = n.send_at,
     claim = NULL, strikes = 0, due_at = clock_timestamp()
-FROM mine JOIN {INTENTS.sql} ON w.message_id = mine.message_id JOIN message m ON m.id = mine.message_id
+FROM mine JOIN message m ON m.id = mine.message_id
 JOIN notification n ON n.id = m.notification_id
 WHERE outbox.message_id = mine.message_id AND outbox.began_at IS NULL AND m.state = 'queued'"""
 
@@ -43,8 +40,7 @@ def mark(before: datetime) -> int:
 
 def suppose(intents: Sequence[Intent], *, claim: UUID) -> None:
     """Open attempts that may have been made in a time that the database has forgotten."""
-    ids = unique(intent.message_id for intent in intents)
-    execute(SUPPOSE, {"ids": ids, "claim": claim, **INTENTS.parameters(intents)})
+    execute(SUPPOSE, {"claim": claim, **INTENTS.parameters(intents)})
 
 
 def asked_since(message_id: UUID, restored_at: datetime) -> tuple[set[int], bool]:

@@ -8,7 +8,7 @@ from datetime import datetime
 from uuid import UUID
 
 from notifications.models.attempt import Outcome
-from notifications.sql.rows import Table, execute, unique
+from notifications.sql.rows import Table, execute
 from notifications.states import State, check_move
 
 
@@ -77,23 +77,17 @@ VERDICTS = Table(
 )
 
 # Whose verdicts count: the holder's where its claim still stands …
-HELD = """
-held AS MATERIALIZED (
-    SELECT * FROM outbox WHERE message_id = ANY (%(ids)s) AND claim = %(claim)s ORDER BY message_id FOR NO KEY UPDATE
-)"""
+_SAID = """SELECT v.*, held.attempt AS number, held.account_id AS attempt_account, held.provider_key, held.request_hash,
+        held.useful_seconds, held.began_at"""
+HELD = f"""
+    {_SAID} FROM {VERDICTS.sql} JOIN outbox held ON held.message_id = v.message_id
+    WHERE held.claim = %(claim)s ORDER BY v.message_id FOR NO KEY UPDATE OF held"""
 # … or those of a transaction that has locked notifications, entries and messages already (lock.py).
-LOCKED = """
-held AS MATERIALIZED (
-    SELECT m.id AS message_id, o.attempt, o.account_id, o.provider_key, o.request_hash, o.useful_seconds,
-        o.began_at
-    FROM message m LEFT JOIN outbox o ON o.message_id = m.id WHERE m.id = ANY (%(ids)s)
-)"""
+LOCKED = f"""
+    {_SAID} FROM {VERDICTS.sql} JOIN message m ON m.id = v.message_id LEFT JOIN outbox held ON held.message_id = m.id"""
 
-RECORD = f"""
-WITH {{held}}, v AS MATERIALIZED (
-    SELECT v.*, held.attempt AS number, held.account_id AS attempt_account, held.provider_key, held.request_hash,
-        held.useful_seconds, held.began_at
-    FROM {VERDICTS.sql} JOIN held ON held.message_id = v.message_id
+RECORD = """
+WITH v AS MATERIALIZED ({held}
 ), closed AS (
     DELETE FROM outbox USING v WHERE outbox.message_id = v.message_id AND v.due_at IS NULL
 ), kept AS (
@@ -138,9 +132,8 @@ def record(verdicts: Sequence[Verdict], *, claim: UUID | None) -> set[UUID]:
 
     With a claim, verdicts on entries that are not held by it are dropped whole. Without one, the caller holds the locks.
     """
-    parameters = {"ids": unique(verdict.message_id for verdict in verdicts), "claim": claim}
     statement = RECORD.format(held=LOCKED if claim is None else HELD)
-    return {message_id for (message_id,) in execute(statement, {**parameters, **VERDICTS.parameters(verdicts)})}
+    return {message_id for (message_id,) in execute(statement, {"claim": claim, **VERDICTS.parameters(verdicts)})}
 
 
 @dataclass(frozen=True, slots=True)
