@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any, ClassVar
 
 from providers.errors import (
@@ -24,6 +25,7 @@ from providers.messages import (
     FindResult,
     HttpRequest,
     HttpResponse,
+    InboundMessage,
     OutgoingMessage,
     SendResult,
     SentMessage,
@@ -49,6 +51,7 @@ class Provider(ABC):
     batch_limit: ClassVar[int] = 1  # messages in one call, with Ability.BATCH
     batch_bytes: ClassVar[int] = 10_000_000  # in one call
     refused_webhook_status: ClassVar[int] = 403  # HTTP status for a webhook we do not believe
+    signs_webhooks: ClassVar[bool] = True  # False: a report counts only after a status call agrees
 
     def __init__(self, account: Account) -> None:
         self.account = account
@@ -57,6 +60,13 @@ class Provider(ABC):
     @abstractmethod
     def send_request(self, message: OutgoingMessage, attempt: AttemptRef) -> HttpRequest:
         """Describe the call that sends. Raises UnsupportedFeature instead of dropping a field in silence."""
+
+    def authorize(self, request: HttpRequest, now: datetime) -> HttpRequest:
+        """Add what proves who calls and may not be older than the call: a signature or a token with the time in it.
+
+        Done just before a request leaves, whatever it asks; the request without it is what is on file as its hash.
+        """
+        return request
 
     @abstractmethod
     def send_result(self, answer: HttpResponse) -> SendResult:
@@ -92,6 +102,15 @@ class Provider(ABC):
     def parse_webhook(self, request: WebhookRequest) -> list[DeliveryEvent]:
         """Check that the call is genuine, then translate it. Raises InvalidSignature, MalformedWebhook."""
         raise UnsupportedFeature(f"{self.name} sends no webhooks")
+
+    def parse_inbound(self, request: WebhookRequest) -> list[InboundMessage]:
+        """Read what recipients wrote, where a webhook carries that. Raises InvalidSignature, MalformedWebhook."""
+        return []
+
+    def sender_for(self, country: str) -> str:
+        """Say who sends to a country (ISO 3166-1 alpha-2): setting `senders` by country, else setting `from`; "" if nobody."""
+        senders = self.account.settings.get("senders") or {}
+        return str(senders.get(country) or self.account.settings.get("from") or "")
 
 
 def read_json(answer: HttpResponse) -> Any:

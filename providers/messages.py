@@ -68,6 +68,7 @@ class OutgoingMessage:
     subject: str | None = None
     html: str | None = None
     useful_seconds: int | None = None
+    country: str = ""  # of a number, ISO 3166-1 alpha-2; "" where there is none
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +168,21 @@ class DeliveryEvent:
     error_code: str = ""
     occurred_at: datetime | None = None
     suppress: str | None = None
+    raw: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class InboundMessage:
+    """A text that somebody sent to one of our numbers. `sender` and `recipient` are E.164 with plus, or as the vendor wrote them.
+
+    `dedupe_key` is equal for repetitions of one message and for nothing else.
+    """
+
+    dedupe_key: str
+    sender: str
+    recipient: str
+    text: str
+    received_at: datetime | None = None
     raw: bytes = b""
 
 

@@ -14,10 +14,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
-from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
+from urllib.parse import quote, urlencode
 
 from providers import reading, retry_after
 from providers.base import Provider, error_for_status, read_json
+from providers.callback_urls import attempt_of, parameters, query_of, with_attempt
 from providers.errors import (
     AuthenticationFailed,
     ContentRejected,
@@ -140,7 +141,7 @@ class Twilio(Provider):
             raise SenderNotAllowed("the account names neither a sender nor a messaging service")
         form = {"To": message.to, **sender, "Body": reading.clean(message.text)}
         if self.account.callback_url is not None:
-            form["StatusCallback"] = _with_attempt(self.account.callback_url, attempt)
+            form["StatusCallback"] = with_attempt(self.account.callback_url, attempt)
         if message.useful_seconds is not None:
             form["ValidityPeriod"] = str(min(max(message.useful_seconds, 1), LONGEST_VALIDITY_SECONDS))
         headers = {**self._headers(), "Content-Type": "application/x-www-form-urlencoded"}
@@ -179,7 +180,7 @@ class Twilio(Provider):
         fixed = {"From": self._sender()["from"]} if "from" in self._sender() else {}
         query = urlencode({"To": sent.message.to, **fixed, "PageSize": PAGE_SIZE})
         if page is not None:  # of their link only the query counts: a host in it is never called
-            query = quote(_query(page), safe="%&=+", errors="replace")
+            query = quote(query_of(page), safe="%&=+", errors="replace")
         return HttpRequest("GET", f"{self._url('Messages.json')}?{query}", self._headers())
 
     def find_result(self, answer: HttpResponse, sent: SentMessage) -> FindResult:
@@ -226,14 +227,14 @@ class Twilio(Provider):
             raise MalformedWebhook("the callback names no message or no status")
         # The carrier's time tells reports apart, but it has no zone: it is no time of ours.
         dlr_date = reading.word(fields.get("RawDlrDoneDate"))
-        attempt = reading.identifier(_parameters(request.url).get("attempt"))
+        attempt = attempt_of(request.url)
         event = _event(sid, status, fields.get("ErrorCode"), told_at=dlr_date, raw=request.body)
         return [replace(event, attempt=attempt)]
 
     def _genuine_fields(self, request: WebhookRequest) -> Mapping[str, Any]:
         headers = Headers(request.headers)
         signature, settings = headers.get(SIGNATURE, ""), headers.get(SIGNATURE_SETTINGS)
-        body_hash = _parameters(request.url).get("bodySHA256")
+        body_hash = parameters(request.url).get("bodySHA256")
         if body_hash is not None and "form" not in headers.get("Content-Type", ""):
             if not self._is_signed(request.url, [b""], signature, settings) or not is_sha256(body_hash, request.body):
                 raise InvalidSignature("the signature or the hash of the body is wrong")
@@ -264,21 +265,6 @@ class Twilio(Provider):
 def _signed(pairs: Pairs) -> bytes:
     """Join names and values as they are signed: sorted, each pair once."""
     return b"".join(name + value for name, value in sorted(set(pairs)))
-
-
-def _query(url: str) -> str:
-    return url.partition("#")[0].partition("?")[2]
-
-
-def _parameters(url: str) -> dict[str, str]:
-    """Read a URL's query; of a repeated name the last value counts, and ours is the last."""
-    return dict(parse_qsl(_query(url), keep_blank_values=True))
-
-
-def _with_attempt(callback_url: str, attempt: AttemptRef) -> str:
-    parts = urlsplit(callback_url)
-    query = "&".join(filter(None, [parts.query, urlencode({"attempt": attempt.id})]))
-    return urlunsplit(parts._replace(query=query))
 
 
 def _refusal(answer: HttpResponse) -> ProviderError:

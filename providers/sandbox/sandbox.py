@@ -14,12 +14,12 @@ from providers.sandbox.book import Book, Message
 from providers.sandbox.callbacks import Senders
 from providers.sandbox.counts import Counts, cast_up
 from providers.sandbox.faults import Faults
-from providers.sandbox.postmark import PostmarkVendor
-from providers.sandbox.resend import ResendVendor
 from providers.sandbox.scheduler import Scheduler
 from providers.sandbox.server import Server
-from providers.sandbox.twilio import TwilioVendor
 from providers.sandbox.vendor import Vendor
+from providers.sandbox.vendors.postmark.vendor import PostmarkVendor
+from providers.sandbox.vendors.resend.vendor import ResendVendor
+from providers.sandbox.vendors.twilio.vendor import TwilioVendor
 from providers.sandbox.wire import Reply, Request, json_reply
 
 VENDORS: tuple[type[Vendor], ...] = (TwilioVendor, PostmarkVendor, ResendVendor)

@@ -33,7 +33,8 @@ from providers.messages import (
     HttpResponse,
 )
 from providers.registry import PROVIDERS, connect
-from tests.providers.samples import ATTEMPT, PAYLOADS, SAMPLES, Sample, answer, case, http_file
+from tests.providers.samples import SAMPLES
+from tests.providers.samples.base import ATTEMPT, PAYLOADS, Sample, answer, case, http_file
 
 every_provider = pytest.mark.parametrize("sample", [SAMPLES[name] for name in sorted(PROVIDERS)], ids=sorted(PROVIDERS))
 

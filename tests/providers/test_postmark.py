@@ -23,7 +23,9 @@ from providers.messages import (
     WebhookRequest,
 )
 from providers.postmark import REFUSALS, Postmark
-from tests.providers.samples import ATTEMPT, SAMPLES, answer, case, payload, postmark, postmark_webhook
+from tests.providers.samples import SAMPLES
+from tests.providers.samples.base import ATTEMPT, answer, case, payload
+from tests.providers.samples.postmark import postmark, postmark_webhook
 
 MESSAGE = SAMPLES["postmark"].message
 SENT = SAMPLES["postmark"].sent

@@ -15,17 +15,9 @@ from providers import errors
 from providers.errors import InvalidSignature, MalformedWebhook, ProviderError, SenderNotAllowed, UnsupportedFeature
 from providers.messages import AttemptRef, DeliveryEvent, EventKind, Headers, SendResult, WebhookRequest
 from providers.resend import REFUSALS, STATUSES, Resend
-from tests.providers.samples import (
-    ATTEMPT,
-    RESEND_SECRET,
-    RESEND_VECTOR,
-    SAMPLES,
-    answer,
-    http_file,
-    payload,
-    resend,
-    resend_webhook,
-)
+from tests.providers.samples import SAMPLES
+from tests.providers.samples.base import ATTEMPT, answer, http_file, payload
+from tests.providers.samples.resend import RESEND_SECRET, RESEND_VECTOR, resend, resend_webhook
 
 MESSAGE = SAMPLES["resend"].message
 MESSAGE_ID = "49a3999c-0ce1-4ea6-ab68-afcd6dc2e794"

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from providers import retry_after
-from tests.providers.samples import NOW, case
+from tests.providers.samples.base import NOW, case
 
 VECTORS = json.loads(case("http-retry-after-all-forms/vectors.json"))
 

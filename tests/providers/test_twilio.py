@@ -31,19 +31,9 @@ from providers.messages import (
     WebhookRequest,
 )
 from providers.twilio import REFUSALS, STATUSES, Twilio
-from tests.providers.samples import (
-    ATTEMPT,
-    AUTH_TOKEN,
-    NOW,
-    SAMPLES,
-    TWILIO_URL,
-    answer,
-    case,
-    payload,
-    twilio,
-    twilio_signature,
-    twilio_webhook,
-)
+from tests.providers.samples import SAMPLES
+from tests.providers.samples.base import ATTEMPT, NOW, answer, case, payload
+from tests.providers.samples.twilio import AUTH_TOKEN, TWILIO_URL, twilio, twilio_signature, twilio_webhook
 
 MESSAGE = SAMPLES["twilio"].message
 SID = "SM00000000000000000000000000000001"

@@ -17,7 +17,7 @@ from notifications.models import Attempt, DeliveryEvent
 from notifications.services.apply import apply_waiting
 from notifications.services.reconcile import reconcile
 from notifications.states import State
-from providers.sandbox.twilio_shapes import signature
+from providers.sandbox.vendors.twilio.shapes import signature
 from tests import factories
 from tests.notifications.racing import together
 from tests.notifications.stories import told

@@ -18,7 +18,7 @@ import pytest
 import requests
 
 from providers.sandbox import Sandbox, SandboxAccount
-from providers.sandbox import resend as vendor
+from providers.sandbox.vendors.resend import vendor
 from tests.providers.sandbox.clients import RESEND, ResendClient, eventually, payload, shape
 from tests.providers.sandbox.conftest import PACE
 from tests.providers.sandbox.product import Call, Product

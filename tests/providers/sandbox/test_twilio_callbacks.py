@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl
 import pytest
 
 from providers.sandbox import Sandbox
-from providers.sandbox.twilio_shapes import signature
+from providers.sandbox.vendors.twilio.shapes import signature
 from tests.providers.sandbox.clients import PAYLOADS, TWILIO, TwilioClient, number, payload
 from tests.providers.sandbox.product import Call, Product
 

@@ -18,10 +18,10 @@ from providers.sandbox import roles
 from providers.sandbox.book import Ledger, Message
 from providers.sandbox.callbacks import Callback
 from providers.sandbox.poster import Outcome
-from providers.sandbox.postmark_rules import INACTIVE, NOTHING_SUPPLIED, TEXTS, addresses_of, objection
-from providers.sandbox.postmark_shapes import Mail, details, found, sent, webhook, whole
 from providers.sandbox.roles import Word
 from providers.sandbox.vendor import DROP, Vendor
+from providers.sandbox.vendors.postmark.rules import INACTIVE, NOTHING_SUPPLIED, TEXTS, addresses_of, objection
+from providers.sandbox.vendors.postmark.shapes import Mail, details, found, sent, webhook, whole
 from providers.sandbox.wire import JSON, Reply, Request, encode_json, json_reply
 
 SEND, SEND_BATCH, SEARCH = "/email", "/email/batch", "/messages/outbound"

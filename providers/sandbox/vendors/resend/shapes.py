@@ -12,8 +12,8 @@ from typing import Any
 
 from providers.sandbox import roles
 from providers.sandbox.book import Message
-from providers.sandbox.resend_rules import addresses_of, bare
 from providers.sandbox.roles import Word
+from providers.sandbox.vendors.resend.rules import addresses_of, bare
 
 
 @dataclass(frozen=True, slots=True)

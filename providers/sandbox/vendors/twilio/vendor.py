@@ -18,9 +18,18 @@ from providers.sandbox.book import Ledger, Message
 from providers.sandbox.callbacks import Callback
 from providers.sandbox.poster import NOT_CONNECTED, Outcome
 from providers.sandbox.roles import Word
-from providers.sandbox.twilio_rules import INVALID_PARAMETER, ROLE_REFUSALS, TEXTS, objection
-from providers.sandbox.twilio_shapes import Sms, error, messages_path, page_of, report, resource, sender_of, signature
 from providers.sandbox.vendor import Vendor
+from providers.sandbox.vendors.twilio.rules import INVALID_PARAMETER, ROLE_REFUSALS, TEXTS, objection
+from providers.sandbox.vendors.twilio.shapes import (
+    Sms,
+    error,
+    messages_path,
+    page_of,
+    report,
+    resource,
+    sender_of,
+    signature,
+)
 from providers.sandbox.wire import Reply, Request, json_reply
 
 LIST = re.compile(r"/2010-04-01/Accounts/(AC[0-9a-fA-F]{32})/Messages\.json")

@@ -18,10 +18,10 @@ from providers.sandbox import roles
 from providers.sandbox.book import Ledger, Message
 from providers.sandbox.callbacks import Callback
 from providers.sandbox.poster import Outcome
-from providers.sandbox.resend_rules import KEY_LIMIT, TEXTS, USUAL_NAMES, Objection, read
-from providers.sandbox.resend_shapes import EVENTS, email, event, mail_of, signed
 from providers.sandbox.roles import Role, Step, Word
 from providers.sandbox.vendor import Vendor
+from providers.sandbox.vendors.resend.rules import KEY_LIMIT, TEXTS, USUAL_NAMES, Objection, read
+from providers.sandbox.vendors.resend.shapes import EVENTS, email, event, mail_of, signed
 from providers.sandbox.wire import JSON, Reply, Request, encode_json, json_reply
 
 SEND = "/emails"
