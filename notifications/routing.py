@@ -36,8 +36,8 @@ def choose(
         and account.id not in tried
         and (not account.countries or country in account.countries)
     ]
-    if not eligible:
-        return None
+    if len(eligible) < 2:
+        return eligible[0] if eligible else None
     first = min(account.priority for account in eligible)
     best = [account for account in eligible if account.priority == first]
     if len(best) == 1:

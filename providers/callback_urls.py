@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+from functools import cache
+from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 from providers import reading
 from providers.messages import AttemptRef
 
 
 def with_attempt(callback_url: str, attempt: AttemptRef) -> str:
+    before, after = _around_attempt(callback_url)
+    return f"{before}{attempt.id}{after}"
+
+
+@cache
+def _around_attempt(callback_url: str) -> tuple[str, str]:
     parts = urlsplit(callback_url)
-    query = "&".join(filter(None, [parts.query, urlencode({"attempt": attempt.id})]))
-    return urlunsplit(parts._replace(query=query))
+    query = f"{parts.query}&attempt=" if parts.query else "attempt="
+    return urlunsplit(parts._replace(query=query, fragment="")), f"#{parts.fragment}" if parts.fragment else ""
 
 
 def parameters(url: str) -> dict[str, str]:

@@ -13,6 +13,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import cached_property
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -34,6 +35,7 @@ from providers.errors import (
     SenderNotAllowed,
     UnsupportedFeature,
 )
+from providers.forms import form
 from providers.messages import (
     Ability,
     AttemptRef,
@@ -136,16 +138,15 @@ class Twilio(Provider):
     def send_request(self, message: OutgoingMessage, attempt: AttemptRef) -> HttpRequest:
         if message.channel not in self.channels or message.subject or message.html:
             raise UnsupportedFeature("Twilio sends plain SMS here")
-        sender = {SENDERS[name]: value for name, value in self._sender().items()}
+        sender = {SENDERS[name]: value for name, value in self._sender.items()}
         if not sender:
             raise SenderNotAllowed("the account names neither a sender nor a messaging service")
-        form = {"To": message.to, **sender, "Body": reading.clean(message.text)}
+        fields = {"To": message.to, **sender, "Body": reading.clean(message.text)}
         if self.account.callback_url is not None:
-            form["StatusCallback"] = with_attempt(self.account.callback_url, attempt)
+            fields["StatusCallback"] = with_attempt(self.account.callback_url, attempt)
         if message.useful_seconds is not None:
-            form["ValidityPeriod"] = str(min(max(message.useful_seconds, 1), LONGEST_VALIDITY_SECONDS))
-        headers = {**self._headers(), "Content-Type": "application/x-www-form-urlencoded"}
-        return HttpRequest("POST", self._url("Messages.json"), headers, urlencode(form).encode())
+            fields["ValidityPeriod"] = str(min(max(message.useful_seconds, 1), LONGEST_VALIDITY_SECONDS))
+        return HttpRequest("POST", self._messages_url, self._headers_of_a_form, form(fields))
 
     def send_result(self, answer: HttpResponse) -> SendResult:
         if not 200 <= answer.status < 300:
@@ -157,6 +158,7 @@ class Twilio(Provider):
         # "0" means not known yet: a messaging service has not chosen the sender.
         return SendResult(sid, reading.word(message.get("status")), reading.number(message.get("num_segments")) or None)
 
+    @cached_property
     def _sender(self) -> dict[str, str]:
         """Say who sends, by the names their records use."""
         return {name: str(value) for name in SENDERS if (value := self.account.settings.get(name))}
@@ -165,6 +167,15 @@ class Twilio(Provider):
         sid = quote(self.account.credentials["account_sid"], safe="")
         return f"{self.base_url}/2010-04-01/Accounts/{sid}/{resource}"
 
+    @cached_property
+    def _messages_url(self) -> str:
+        return self._url("Messages.json")
+
+    @cached_property
+    def _headers_of_a_form(self) -> dict[str, str]:
+        return {**self._headers, "Content-Type": "application/x-www-form-urlencoded"}
+
+    @cached_property
     def _headers(self) -> dict[str, str]:
         credentials = self.account.credentials
         user, secret = credentials["account_sid"], credentials["auth_token"]
@@ -177,11 +188,11 @@ class Twilio(Provider):
 
     def find_request(self, sent: SentMessage, page: str | None = None) -> HttpRequest:
         # No date filter: theirs is by date of sending, which a queued message may not have yet.
-        fixed = {"From": self._sender()["from"]} if "from" in self._sender() else {}
+        fixed = {"From": self._sender["from"]} if "from" in self._sender else {}
         query = urlencode({"To": sent.message.to, **fixed, "PageSize": PAGE_SIZE})
         if page is not None:  # of their link only the query counts: a host in it is never called
             query = quote(query_of(page), safe="%&=+", errors="replace")
-        return HttpRequest("GET", f"{self._url('Messages.json')}?{query}", self._headers())
+        return HttpRequest("GET", f"{self._messages_url}?{query}", self._headers)
 
     def find_result(self, answer: HttpResponse, sent: SentMessage) -> FindResult:
         page = reading.json_object(answer.body) if answer.status == 200 else None
@@ -202,14 +213,14 @@ class Twilio(Provider):
         earliest, latest = _window(sent)
         return (
             message.get("to") == sent.message.to
-            and all(message.get(name) == sender for name, sender in self._sender().items())
+            and all(message.get(name) == sender for name, sender in self._sender.items())
             and sid is not None
             and sid not in sent.owned_ids
             and (created_at is None or earliest <= created_at <= latest)
         )
 
     def status_request(self, provider_message_id: str) -> HttpRequest:
-        return HttpRequest("GET", self._url(f"Messages/{quote(provider_message_id, safe='')}.json"), self._headers())
+        return HttpRequest("GET", self._url(f"Messages/{quote(provider_message_id, safe='')}.json"), self._headers)
 
     def status_result(self, answer: HttpResponse) -> list[DeliveryEvent]:
         message = reading.json_object(answer.body) if answer.status == 200 else None

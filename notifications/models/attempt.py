@@ -40,7 +40,7 @@ class Attempt(models.Model):
     error_code = models.CharField(max_length=50, blank=True)  # the provider's own
     http_status = models.SmallIntegerField(null=True)
     provider_message_id = models.CharField(max_length=200, null=True)
-    answer = models.TextField(blank=True)  # redacted, first 2 kB
+    answer = models.TextField(blank=True)  # where it was no yes: redacted, first 2 kB
     late_answer = models.TextField(blank=True)  # of a worker that had lost its claim
     looked_up = models.CharField(max_length=10, choices=LookedUp, null=True)
 

@@ -58,7 +58,9 @@ def _cut(together: Sequence[Planned]) -> Iterator[Bundle]:
 def each(answer: Answer) -> list[Answer]:
     """What an answer to a bundle says of each message; one that tells nothing of each makes all of them unclear."""
     planned = answer.key.planned
-    if len(planned) == 1 or not isinstance(answer.result, HttpResponse):
+    if len(planned) == 1:
+        return [Answer(planned[0], answer.result, answer.seconds)]
+    if not isinstance(answer.result, HttpResponse):
         return [replace(answer, key=one) for one in planned]
     try:
         parts = planned[0].account.provider.batch_answers(answer.result, len(planned))

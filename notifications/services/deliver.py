@@ -15,6 +15,7 @@ from notifications.accounts import Accounts, ConnectedAccount
 from notifications.addresses import redact_answer
 from notifications.hints import Hints
 from notifications.lanes import Lane
+from notifications.models import Outcome
 from notifications.numbers import numbers
 from notifications.outbox import Batch, WaveSize
 from notifications.runtime import Runtime
@@ -229,9 +230,10 @@ def _read(account: ConnectedAccount, answer: HttpResponse) -> SendResult:
 
 
 def _keep_answer(verdict: Verdict, answer: Answer) -> None:
-    """File the beginning of the provider's answer, without the address and the text."""
+    """File the beginning of the provider's answer, without the address and the text. All that a yes says is filed already."""
     if isinstance(answer.result, HttpResponse):
         verdict.http_status = answer.result.status
+    if isinstance(answer.result, HttpResponse) and verdict.outcome is not Outcome.TAKEN:
         verdict.answer = redact_answer(answer.result.body, *_private(answer.key))[:ANSWER_KEPT_CHARACTERS]
 
 

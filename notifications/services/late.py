@@ -42,7 +42,7 @@ def _late(planned: Planned, verdict: Verdict, began_at: datetime) -> LateAnswer:
         intent.useful_seconds,
         began_at,
         verdict.provider_message_id,
-        verdict.answer or verdict.error,
+        verdict.answer or verdict.error or Outcome.TAKEN.value,
     )
 
 

@@ -6,12 +6,15 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
 from notifications.lanes import Lane
 from notifications.sql.rows import execute, fetch, unique
 from notifications.states import State
+
+_steps = lru_cache(1000)(json.loads)  # there are as many as routes, and nobody changes them
 
 
 @dataclass(slots=True)
@@ -48,7 +51,7 @@ class Claimed:
     # the notification
     category: str
     priority: str
-    recipient: Any  # address by channel
+    recipient_json: str  # address by channel
     content: Any  # by channel
     steps: Any
     on_unclear: str
@@ -66,7 +69,12 @@ class Claimed:
 
     def __post_init__(self) -> None:
         self.state = State(self.state)
-        self.recipient, self.content, self.steps = map(json.loads, (self.recipient, self.content, self.steps))
+        self.content, self.steps = json.loads(self.content), _steps(self.steps)
+
+    @property
+    def recipient(self) -> Any:
+        """Address by channel. Few outcomes ask for it."""
+        return json.loads(self.recipient_json)
 
     def is_older_than_restore(self, began_at: datetime) -> bool:
         """Whether an attempt began in a time that a restored database may have forgotten."""

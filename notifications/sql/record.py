@@ -8,7 +8,7 @@ from datetime import datetime
 from uuid import UUID
 
 from notifications.models.attempt import Outcome
-from notifications.sql.rows import Table, execute
+from notifications.sql.rows import Table, execute, one_line
 from notifications.states import State, check_move
 
 
@@ -86,6 +86,7 @@ HELD = f"""
 LOCKED = f"""
     {_SAID} FROM {VERDICTS.sql} JOIN message m ON m.id = v.message_id LEFT JOIN outbox held ON held.message_id = m.id"""
 
+# An attempt that is on file already was filed by a fenced holder, whose answer came late.
 RECORD = """
 WITH v AS MATERIALIZED ({held}
 ), closed AS (
@@ -109,7 +110,7 @@ WITH v AS MATERIALIZED ({held}
     SELECT v.message_id, v.number, v.attempt_account, v.provider_key, v.request_hash, v.useful_seconds, v.began_at,
         clock_timestamp(), v.outcome, v.error, v.error_code, v.http_status, v.provider_message_id, v.answer, ''
     FROM v WHERE v.outcome IS NOT NULL AND v.number IS NOT NULL
-    ON CONFLICT (message_id, number) DO NOTHING  -- a fenced holder was first to file its late answer
+    ON CONFLICT (message_id, number) DO NOTHING
 ), dead AS (
     INSERT INTO dead_letter (kind, message_id, task, reason, last_error)
     SELECT 'message', id, '', reason, concat_ws(' ', nullif(error, ''), nullif(error_code, ''))
@@ -125,6 +126,7 @@ WITH v AS MATERIALIZED ({held}
         AND moved.leaving = 'uncertain' AND NOT (moved.state = 'uncertain' AND moved.reason = 'held')
 )
 SELECT message_id FROM v"""
+RECORD_HELD, RECORD_LOCKED = (one_line(RECORD.format(held=held)) for held in (HELD, LOCKED))
 
 
 def record(verdicts: Sequence[Verdict], *, claim: UUID | None) -> set[UUID]:
@@ -132,7 +134,7 @@ def record(verdicts: Sequence[Verdict], *, claim: UUID | None) -> set[UUID]:
 
     With a claim, verdicts on entries that are not held by it are dropped whole. Without one, the caller holds the locks.
     """
-    statement = RECORD.format(held=LOCKED if claim is None else HELD)
+    statement = RECORD_LOCKED if claim is None else RECORD_HELD
     return {message_id for (message_id,) in execute(statement, {"claim": claim, **VERDICTS.parameters(verdicts)})}
 
 

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import psycopg
 from django.db import InterfaceError, InternalError, OperationalError, connection
 from django.db.backends.utils import CursorWrapper
+from psycopg.types.datetime import TimestamptzLoader
 
 # What tells that the database is away, and no fault of the statement. A primary that has become read-only, and a
 # transaction ended because it idled, say so by an InternalError.
@@ -26,11 +27,13 @@ def execute(statement: str, parameters: dict[str, Any]) -> list[tuple[Any, ...]]
 def _cursor() -> CursorWrapper:
     """A cursor that sends parameters apart from the statement, so that the server plans it once per connection.
 
-    Django's own puts them into the text: a statement of ours then takes longer to plan than to run.
+    Django's own puts them into the text: a statement of ours then takes longer to plan than to run. And times are read by
+    the driver's compiled loader; all are in UTC, as the connection is.
     """
     connection.close_if_health_check_failed()
     connection.ensure_connection()
     cursor: Any = psycopg.Cursor(connection.connection)
+    cursor.adapters.register_loader("timestamptz", TimestamptzLoader)
     return connection.make_debug_cursor(cursor) if connection.queries_logged else connection.make_cursor(cursor)
 
 
@@ -67,9 +70,16 @@ def _travels_as(kind: str) -> str:
     return "text" if kind.endswith("[]") or kind == "jsonb" else kind
 
 
-def _array(values: Sequence[Any], kind: str) -> str:
+def _array(values: list[Any], kind: str) -> str:
     write = _list if kind.endswith("[]") else WRITERS[kind]
+    if values and values.count(values[0]) == len(values):  # as in most columns of most batches
+        return "{" + ",".join(["NULL" if values[0] is None else write(values[0])] * len(values)) + "}"
     return "{" + ",".join(["NULL" if value is None else write(value) for value in values]) + "}"
+
+
+def one_line(statement: str) -> str:
+    """A long statement without its indentation: what the driver has read of one it keeps up to 4,096 characters only."""
+    return " ".join(statement.split())
 
 
 def _text(value: str) -> str:

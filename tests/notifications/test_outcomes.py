@@ -133,7 +133,7 @@ def a_row(steps: list[dict[str, Any]] = ONE_STEP, **changes: Any) -> Claimed:
             "receipt_deadline": None,
             "category": "transactional",
             "priority": "normal",
-            "recipient": json.dumps({"sms": "+4915112345678", "email": "ana@example.org"}),
+            "recipient_json": json.dumps({"sms": "+4915112345678", "email": "ana@example.org"}),
             "content": json.dumps({"sms": {"text": "Table ready"}}),
             "steps": json.dumps(steps),
             "on_unclear": "hold",
@@ -476,7 +476,7 @@ class TestGiveUp:
         ids=["next step", "next step without address", "no next step"],
     )
     def test_leaves_it_to_a_person_only_where_no_step_can_take_over(self, steps, recipient, state):
-        verdict = give_up(a_row(steps, recipient=json.dumps(recipient)), NOW, Reason.NO_ACCOUNT)
+        verdict = give_up(a_row(steps, recipient_json=json.dumps(recipient)), NOW, Reason.NO_ACCOUNT)
 
         assert (verdict.state, verdict.reason, verdict.due_at) == (state, Reason.NO_ACCOUNT, None)
         assert verdict.tries == 1

@@ -33,7 +33,7 @@ from providers.sandbox import Refusal
 from providers.transport.requests_ import RequestsTransport
 from providers.twilio import Twilio
 from tests import factories
-from tests.factories import CONTENT, MAILBOX, NUMBER, SECOND, make_due, run_out
+from tests.factories import MAILBOX, SECOND, make_due, run_out
 from tests.notifications.racing import counted
 from tests.notifications.stories import attempts, email, end_of, fallback_of, sms, sms_then_email, told
 
@@ -96,15 +96,14 @@ class TestTaken:
         assert not OutboxEntry.objects.exists()
         assert {event.source for event in message.delivery_events.all()} == {"webhook"}
 
-    def test_keeps_neither_address_nor_text_of_the_answer(self, world):
+    def test_keeps_what_the_answer_says_and_not_the_answer(self, world):
         message = sms()
 
         world.drain(Lane.NORMAL)
 
-        answer = message.attempts.get().answer
-        assert "sid" in answer
-        assert NUMBER not in answer
-        assert CONTENT["sms"]["text"] not in answer
+        attempt = message.attempts.get()
+        assert (attempt.http_status, attempt.answer) == (201, "")
+        assert attempt.provider_message_id
 
     def test_says_how_long_it_is_useful(self, world):
         sms(expires_at=timezone.now() + timedelta(seconds=100))
@@ -146,6 +145,15 @@ class TestNextStep:
 
 
 class TestRefusedForGood:
+    def test_keeps_the_answer_without_the_address(self, world):
+        message = sms(INVALID)
+
+        world.drain(Lane.NORMAL)
+
+        answer = message.attempts.get().answer
+        assert "21211" in answer
+        assert INVALID not in answer
+
     def test_an_invalid_number_fails_and_is_never_called_again(self, world):
         first = sms(INVALID)
         world.drain(Lane.NORMAL)
