@@ -9,9 +9,9 @@ from typing import Any
 
 import structlog
 from celery import Task, shared_task
-from celery.signals import beat_init, worker_ready, worker_shutting_down
+from celery.signals import beat_init, worker_init, worker_ready, worker_shutting_down
 from django.conf import settings
-from django.db import close_old_connections, connection
+from django.db import close_old_connections, connection, connections
 from django.utils import timezone
 
 from notifications import checks, stopping
@@ -128,6 +128,12 @@ def heartbeat(**_newer_arguments: Any) -> None:
 def canary(*, lane: str, **_newer_arguments: Any) -> None:
     """Show that a lane is consumed."""
     beat(Lane(lane).value)
+
+
+@worker_init.connect
+def go_by_index(**_: Any) -> None:
+    """Have every statement of a worker look rows up. Read whole while it is small, a table would be so for as long as a plan is kept."""
+    connections.settings["default"]["OPTIONS"]["options"] += " -c enable_seqscan=off"
 
 
 @worker_shutting_down.connect

@@ -240,8 +240,13 @@ _ESCAPES = str.maketrans({"\\": r"\\", "\t": r"\t", "\n": r"\n", "\r": r"\r"})
 
 def copied_line(*values: Any) -> str:
     r"""One line for COPY in its text format; None is NULL."""
-    return "\t".join([r"\N" if value is None else _escaped(str(value)) for value in values]) + "\n"
+    return "\t".join([_cell(value) for value in values]) + "\n"
 
 
-def _escaped(text: str) -> str:
+def _cell(value: Any) -> str:
+    if value.__class__ is UUID:
+        return value.hex
+    if value is None:
+        return r"\N"
+    text = str(value)
     return text.translate(_ESCAPES) if _SPECIAL.search(text) else text

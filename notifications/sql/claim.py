@@ -94,9 +94,12 @@ CLIENTS = """clients AS (
 
 # Each client gets the same share of a batch; what a client leaves of his, the others have. now() in the conditions,
 # because a volatile bound is no index bound; by ctid, because joined by key the planner scans the whole outbox.
-# clock_timestamp() where a lease is written.
+# clock_timestamp() where a lease is written. Not flushed to disk at once: a claim that a crash of the database forgets is
+# one that nobody has begun, and whatever begins is flushed, its claim with it.
 CLAIM = f"""
-WITH RECURSIVE {CLIENTS}, busy AS MATERIALIZED (
+WITH RECURSIVE {CLIENTS}, unflushed AS MATERIALIZED (
+    SELECT set_config('synchronous_commit', 'off', true)
+), busy AS MATERIALIZED (
     SELECT client_id FROM clients WHERE (
         SELECT true FROM outbox WHERE lane = %(lane)s AND outbox.client_id = clients.client_id AND due_at <= now()
         ORDER BY due_at DESC LIMIT 1
@@ -134,7 +137,7 @@ SELECT clock_timestamp(), mine.message_id, mine.strikes, mine.attempt, mine.acco
     n.category, n.priority, n.recipient, n.content, n.steps, n.on_unclear, n.expires_at,
     n.stopped_at IS NOT NULL, coalesce(i.ended_at <= now(), false), n.restored_at, s.reason,
     last.began_at, last.provider_message_id, last.provider_key, last.request_hash, last.useful_seconds
-FROM mine
+FROM mine CROSS JOIN unflushed
 JOIN message m ON m.id = mine.message_id
 JOIN notification n ON n.id = m.notification_id
 LEFT JOIN incident i ON i.id = n.incident_id

@@ -15,7 +15,7 @@ from tests.bench.findings import Findings
 from tests.bench.house import CORES, Crew, House, wait_for
 from tests.bench.runs import Run, check_books, warm_up
 
-WAVE = 200  # what one process may have begun and not recorded
+WAVE = 400  # what one process may have begun and not recorded: the next wave begins while one is under way
 SHORT_TIMES = {
     "LEASE_SECONDS": "3",
     "SEND_DEADLINE_SECONDS": "1",

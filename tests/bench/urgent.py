@@ -14,7 +14,7 @@ from tests.bench.runs import settle_down, warm_up
 STATEMENTS = {
     "accept": "INSERT INTO notification",
     "claim": "due AS MATERIALIZED",
-    "begin": "request_hash = w.request_hash",
+    "begin": "request_hash = mine.request_hash",
     "record": "filed AS",
 }
 BEGIN_WITH = 20  # messages that nobody measures
@@ -60,11 +60,13 @@ def _count_statements(house: House, findings: Findings, count: int = 20) -> None
         ours = [query for query in left if mark in query]
         told[name] = sum(left.pop(query) for query in ours) / count
     others = sum(left.values()) / count
-    deliver = told["claim"] + told["begin"] + told["record"] + others
+    deliver = told["claim"] - 1 + told["begin"] + told["record"]  # without the claim that finds nothing more
     parts = ", ".join(f"{name} {times:.1f}" for name, times in told.items())
     names = ", ".join(f"{' '.join(query.split())[:30].strip()} … {times / count:.1f}" for query, times in left.items())
-    said = f"urgent: {parts}, others {others:.1f}{f' ({names})' if names else ''}"
-    findings.add("P4", said, is_met=told["accept"] <= 1 and deliver <= 3)
+    said = f"urgent: {parts}, one of the claims finding nothing more"
+    if names:
+        said += f"; by the clock, not by message: {others:.1f} ({names})"
+    findings.add("P4", said, is_met=told["accept"] <= 1 and deliver <= 3 and others < 0.5)
 
 
 def measure_beside_broadcast(house: House, findings: Findings, *, base_rate: float, broadcast: int) -> None:
