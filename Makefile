@@ -8,7 +8,7 @@ PROCESSES := tests/journeys tests/faults/test_short.py
 WITH_SERVERS := .venv/bin/python -m config.launcher --
 
 .DEFAULT_GOAL := help
-.PHONY: help demo run test faults bench bench-quick test-browser browser screenshots check lock clean
+.PHONY: help demo run test faults bench bench-quick test-oracles test-browser browser screenshots check lock clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,6 +46,15 @@ bench-quick: $(INSTALLED)  ## The same in three minutes, without the other desig
 	@{ .venv-bench/bin/python -m pip install -qq --disable-pip-version-check -r requirements-bench.in && touch $@; } \
 		|| echo 'They could not be installed, and will be missing in the table.' >&2
 
+test-oracles: .venv-oracles/.installed  ## Hold the counting of SMS against other people's libraries
+	@.venv-oracles/bin/python -m pytest -c /dev/null --rootdir=. --noconftest --import-mode=importlib \
+		-p no:cacheprovider tests/oracles $(ARGS)
+
+.venv-oracles/.installed: requirements-oracle.txt
+	@echo 'Installing the libraries to compare with into .venv-oracles …'
+	@$(PYTHON) -m venv .venv-oracles && echo '*' >.venv-oracles/.gitignore
+	@.venv-oracles/bin/python -m pip install -qq --disable-pip-version-check -r requirements-oracle.txt && touch $@
+
 test-browser: $(INSTALLED) browser  ## Click through the admin, the API's page and Flower in a real browser
 	@$(WITH_SERVERS) .venv/bin/python -m pytest tests/browser $(ARGS)
 
@@ -80,7 +89,7 @@ lock: $(INSTALLED)  ## Pin the newest allowed versions of all requirements
 	done
 
 clean:  ## Remove .venv and all caches
-	rm -rf .venv .venv-bench .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venv-bench .venv-oracles .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(INSTALLED): requirements-dev.txt
