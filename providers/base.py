@@ -52,6 +52,7 @@ class Provider(ABC):
     batch_bytes: ClassVar[int] = 10_000_000  # in one call
     refused_webhook_status: ClassVar[int] = 403  # HTTP status for a webhook we do not believe
     signs_webhooks: ClassVar[bool] = True  # False: a report counts only after a status call agrees
+    unverified: ClassVar[tuple[str, ...]] = ()  # what nobody could check without the vendor, in sentences
 
     def __init__(self, account: Account) -> None:
         self.account = account

@@ -39,7 +39,7 @@ def plan_call(row: Claimed, account: ConnectedAccount, now: datetime) -> Planned
             return None
     name = attempt_ref(row, row.attempt_count + 1).id
     attempt = AttemptRef(name, key=name if account.can(Ability.KEYS) else None)
-    return _planned(row, account, attempt, _useful_seconds(row, now))
+    return _planned(row, account, attempt, _useful_seconds(row, now), now)
 
 
 def repeat(row: Claimed, account: ConnectedAccount, now: datetime) -> Planned | None:
@@ -51,7 +51,7 @@ def repeat(row: Claimed, account: ConnectedAccount, now: datetime) -> Planned | 
     life = timedelta(seconds=account.provider.key_life_seconds - call_seconds(row.priority))
     if used_at is None or now >= used_at + life:
         return None
-    planned = _planned(row, account, AttemptRef(key, key=key), row.last_useful_seconds)
+    planned = _planned(row, account, AttemptRef(key, key=key), row.last_useful_seconds, now)
     return planned if planned.intent.request_hash == row.last_request_hash else None
 
 
@@ -63,7 +63,7 @@ def suppose_call(row: Claimed, account: ConnectedAccount, *, asked: int) -> Inte
     if not account.can(Ability.KEYS):
         return Intent(row.message_id, row.attempt_count + 1, account.id, None, "", None)
     name = attempt_ref(row, row.attempt_count + 1 - asked).id
-    return _planned(row, account, AttemptRef(name, key=name), None).intent
+    return _planned(row, account, AttemptRef(name, key=name), None, row.now).intent
 
 
 def attempt_ref(row: Claimed, number: int) -> AttemptRef:
@@ -81,15 +81,18 @@ def render(row: Claimed, useful_seconds: int | None) -> OutgoingMessage:
         subject=content.get("subject"),
         html=content.get("html"),
         useful_seconds=useful_seconds,
+        country=row.country,
     )
 
 
-def _planned(row: Claimed, account: ConnectedAccount, attempt: AttemptRef, useful_seconds: int | None) -> Planned:
+def _planned(
+    row: Claimed, account: ConnectedAccount, attempt: AttemptRef, useful_seconds: int | None, now: datetime
+) -> Planned:
     request = account.provider.send_request(render(row, useful_seconds), attempt)
     digest = hashlib.sha256(b"\0".join((request.method.encode(), request.url.encode(), request.body))).hexdigest()
     number = row.attempt_count + 1
     intent = Intent(row.message_id, number, account.id, attempt.key, digest, useful_seconds)
-    return Planned(row, account, request, intent)
+    return Planned(row, account, account.provider.authorize(request, now), intent)
 
 
 def _useful_seconds(row: Claimed, now: datetime) -> int:

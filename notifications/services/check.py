@@ -91,7 +91,7 @@ def _ask(checks: Sequence[Check], batch: Batch, runtime: Runtime) -> list[Findin
     for _ in range(PAGES):
         questions = []
         for check, page in asking:
-            question = _safely(_question, check, sent, page)
+            question = _safely(_question, check, sent, page, batch.now())
             if isinstance(question, Finding):
                 findings.append(question)
             else:
@@ -130,11 +130,11 @@ def _one_owner_each(findings: Sequence[Finding]) -> list[Finding]:
     return fair
 
 
-def _question(check: Check, sent: dict[UUID, SentMessage], page: str | None) -> HttpRequest:
+def _question(check: Check, sent: dict[UUID, SentMessage], page: str | None, now: datetime) -> HttpRequest:
     provider = check.account.provider
     if check.is_look_up:
-        return provider.find_request(sent[check.row.message_id], page)
-    return provider.status_request(check.row.last_provider_message_id or "")
+        return provider.authorize(provider.find_request(sent[check.row.message_id], page), now)
+    return provider.authorize(provider.status_request(check.row.last_provider_message_id or ""), now)
 
 
 def _sent_message(check: Check, now: datetime) -> SentMessage:

@@ -28,7 +28,7 @@ def _nobody(outcome: Outcome) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Callback:
-    """One POST. `waits` are the seconds before each further try; `again` says which outcomes deserve one.
+    """One call. `waits` are the seconds before each further try; `again` says which outcomes deserve one.
 
     Callbacks with the same `key` leave in the order in which they were posted. `told` hears the outcome of every try.
     """
@@ -40,6 +40,7 @@ class Callback:
     again: Callable[[Outcome], bool]
     waits: tuple[float, ...] = ()
     told: Callable[[Outcome], None] = _nobody
+    method: str = "POST"
 
 
 class Senders:
@@ -81,7 +82,7 @@ class Senders:
         poster.close()
 
     def _send(self, poster: Poster, callback: Callback) -> None:
-        outcome = poster.post(callback.url, callback.headers, callback.body)
+        outcome = poster.post(callback.url, callback.headers, callback.body, callback.method)
         callback.told(outcome)
         if callback.waits and callback.again(outcome):
             wait, *rest = callback.waits

@@ -1,4 +1,4 @@
-"""One thread's HTTP client for callbacks: POST, read the status, keep the connection.
+"""One thread's HTTP client for callbacks: call, read the status, keep the connection.
 
 By hand for the same reason as `wire`: `http.client` costs three times as much, and two callbacks follow every message.
 """
@@ -25,10 +25,10 @@ class Poster:
     def __init__(self) -> None:
         self._kept: dict[Place, socket.socket] = {}
 
-    def post(self, url: str, headers: Mapping[str, str], body: bytes) -> Outcome:
+    def post(self, url: str, headers: Mapping[str, str], body: bytes, method: str = "POST") -> Outcome:
         parts = urlsplit(url)
         place = (parts.scheme, parts.netloc)
-        request = _request(parts, headers, body)
+        request = _request(method, parts, headers, body)
         kept = self._kept.pop(place, None)
         if kept is not None:
             # The other side may have closed it meanwhile: then the call was not heard, and goes out on a fresh connection.
@@ -75,9 +75,9 @@ def _connect(parts: SplitResult) -> socket.socket:
     return sock
 
 
-def _request(parts: SplitResult, headers: Mapping[str, str], body: bytes) -> bytes:
+def _request(method: str, parts: SplitResult, headers: Mapping[str, str], body: bytes) -> bytes:
     target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    lines = [f"POST {target} HTTP/1.1", f"Host: {parts.netloc}", f"Content-Length: {len(body)}"]
+    lines = [f"{method} {target} HTTP/1.1", f"Host: {parts.netloc}", f"Content-Length: {len(body)}"]
     lines += [f"{name}: {value}" for name, value in headers.items()]
     return ("\r\n".join(lines) + "\r\n\r\n").encode() + body
 

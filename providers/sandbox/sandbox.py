@@ -17,12 +17,36 @@ from providers.sandbox.faults import Faults
 from providers.sandbox.scheduler import Scheduler
 from providers.sandbox.server import Server
 from providers.sandbox.vendor import Vendor
+from providers.sandbox.vendors.aws_sms.vendor import AwsSmsVendor
+from providers.sandbox.vendors.bird.vendor import BirdVendor
+from providers.sandbox.vendors.infrai.vendor import InfraiVendor
+from providers.sandbox.vendors.messagebird.vendor import MessageBirdVendor
+from providers.sandbox.vendors.mysmsgate.vendor import MySmsGateVendor
+from providers.sandbox.vendors.plivo.vendor import PlivoVendor
 from providers.sandbox.vendors.postmark.vendor import PostmarkVendor
 from providers.sandbox.vendors.resend.vendor import ResendVendor
+from providers.sandbox.vendors.sinch.vendor import SinchVendor
+from providers.sandbox.vendors.telnyx.vendor import TelnyxVendor
 from providers.sandbox.vendors.twilio.vendor import TwilioVendor
+from providers.sandbox.vendors.vonage.vendor import VonageVendor
+from providers.sandbox.vendors.vonage_sms.vendor import VonageSmsVendor
 from providers.sandbox.wire import Reply, Request, json_reply
 
-VENDORS: tuple[type[Vendor], ...] = (TwilioVendor, PostmarkVendor, ResendVendor)
+VENDORS: tuple[type[Vendor], ...] = (
+    TwilioVendor,
+    PostmarkVendor,
+    ResendVendor,
+    MySmsGateVendor,
+    TelnyxVendor,
+    VonageVendor,
+    VonageSmsVendor,
+    AwsSmsVendor,
+    InfraiVendor,
+    MessageBirdVendor,
+    BirdVendor,
+    PlivoVendor,
+    SinchVendor,
+)
 
 
 class Sandbox:

@@ -26,6 +26,10 @@ ATTEMPT = AttemptRef("0197b0c2f0c17cc0a1b2c3d4e5f60718-1")
 NOW = datetime(2027, 1, 15, 10, 0, tzinfo=UTC)
 
 
+def _answered(id: str) -> dict[str, Any]:
+    return {"sid": id, "MessageID": id, "id": id}
+
+
 @dataclass(frozen=True)
 class Sample:
     """`signed` makes a genuine webhook of a body; `statuses` and `fields` are words the vendor uses, for nonsense made of them."""
@@ -36,6 +40,10 @@ class Sample:
     secrets: tuple[str, ...]
     fields: tuple[str, ...]
     not_processed: frozenset[int] = frozenset()  # 5xx that the vendor documents as not processed
+    answered: Callable[[str], dict[str, Any]] = _answered  # what the vendor answers to a send that it gave this id
+    of_the_text: frozenset[str] = frozenset()  # fields of a send that follow from the text, e.g. its alphabet
+    search_url: str = ""  # where searches go, if not where sends do
+    proof_in_body: bool = False  # a webhook's proof is one of its fields, not a header
 
     @property
     def name(self) -> str:
