@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
@@ -43,6 +44,7 @@ class ConnectedAccount:
     look_up_delay_seconds: float
     provider: Provider
     abilities: frozenset[Ability]
+    webhook_secret: str = ""  # in the address where reports arrive that nobody signs
 
     def can(self, *abilities: Ability) -> bool:
         """Whether it has any of these abilities."""
@@ -138,6 +140,19 @@ def _read() -> dict[int, ConnectedAccount]:
     return {row.id: connected(row) for row in rows if row.provider in PROVIDERS}
 
 
+def webhook_url(row: ProviderAccount) -> str:
+    """Where an account's reports arrive. With a secret in it where the provider signs nothing."""
+    secret = _webhook_secret(row)
+    return f"{settings.PUBLIC_URL}/webhooks/{row.slug}/" + (f"{secret}/" if secret else "")
+
+
+def _webhook_secret(row: ProviderAccount) -> str:
+    """Guards an address that anybody could call. The same always, and nothing that anybody has to set; "" if all is signed."""
+    if row.provider in PROVIDERS and not PROVIDERS[row.provider].signs_webhooks:
+        return hmac.digest(settings.ADDRESS_KEY, f"webhook:{row.slug}".encode(), "sha256").hex()[:32]
+    return ""
+
+
 def connected(row: ProviderAccount) -> ConnectedAccount:
     """An account row with its adapter. Raises KeyError for a provider that is not in the registry."""
     account = Account(
@@ -145,7 +160,7 @@ def connected(row: ProviderAccount) -> ConnectedAccount:
         credentials=row.credentials,
         settings=row.settings,
         base_url=row.base_url or None,
-        callback_url=f"{settings.PUBLIC_URL}/webhooks/{row.slug}/",
+        callback_url=webhook_url(row),
     )
     provider = connect(row.provider, account)
     return ConnectedAccount(
@@ -159,6 +174,7 @@ def connected(row: ProviderAccount) -> ConnectedAccount:
         opened_at=row.opened_at,
         opened_until=row.opened_until,
         opened_reason=row.opened_reason,
+        webhook_secret=_webhook_secret(row),
         look_up_delay_seconds=float(row.settings.get("look_up_delay_seconds", provider.look_up_delay_seconds)),
         provider=provider,
         abilities=provider.abilities if row.settings.get("may_read", True) else provider.abilities - READING,

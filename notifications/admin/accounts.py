@@ -9,6 +9,7 @@ from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
+from notifications.accounts import webhook_url
 from notifications.models import ProviderAccount
 from notifications.services.switch import mend, switch
 from providers.registry import PROVIDERS
@@ -57,11 +58,20 @@ class ProviderAccountAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     form = AccountForm
     list_display = ("slug", "provider", "channels", "is_on", "priority", "weight", "opened_until", "opened_reason")
     list_filter = ("is_on", "provider", ("opened_at", admin.EmptyFieldListFilter))
-    readonly_fields = ("opened_at", "opened_until", "opened_reason")
+    readonly_fields = ("webhook_address", "nobody_could_check", "opened_at", "opened_until", "opened_reason")
     actions = ("switch_on", "switch_off", "close_selected")
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
+
+    @admin.display(description="Webhook address")
+    def webhook_address(self, account: ProviderAccount) -> str:
+        return webhook_url(account) if account.pk else "shown when it is saved"
+
+    @admin.display
+    def nobody_could_check(self, account: ProviderAccount) -> str:
+        known = PROVIDERS.get(account.provider)
+        return "\n".join(known.unverified) if known and known.unverified else "–"
 
     @admin.action(description="Switch on", permissions=["change"])
     def switch_on(self, request: HttpRequest, chosen: QuerySet[ProviderAccount]) -> None:

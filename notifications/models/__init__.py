@@ -6,6 +6,7 @@ from notifications.models.client import ApiKey, Client
 from notifications.models.dead_letter import DeadLetter
 from notifications.models.delivery_event import DeliveryEvent
 from notifications.models.heartbeat import Heartbeat, ScanPosition
+from notifications.models.inbound_message import InboundMessage
 from notifications.models.incident import Incident
 from notifications.models.message import Message
 from notifications.models.notification import Category, Notification, OnUnclear
@@ -24,6 +25,7 @@ __all__ = [
     "DeadLetter",
     "DeliveryEvent",
     "Heartbeat",
+    "InboundMessage",
     "Incident",
     "Message",
     "Notification",

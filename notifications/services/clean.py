@@ -10,6 +10,7 @@ import structlog
 from django.db import transaction
 
 import notifications.sql.clean as sql
+import notifications.sql.inbound as inbound
 from notifications.ids import first_id_at
 from notifications.numbers import numbers
 from notifications.services.allowance import Allowance, windows
@@ -25,7 +26,7 @@ FIRST = UUID(int=0)
 def clean(allowance: Allowance, *, now: datetime) -> int:
     """Delete notifications that ended long enough ago. Returns how many. Safe to run twice at once.
 
-    Reports that match no message go as well, sooner, and batches of which nothing is left. What is open, and what a
+    Reports that match no message go as well, sooner, texts that came in, and batches of which nothing is left. What is open, and what a
     person has yet to decide on, is left alone.
     """
     _delete_unmatched(allowance, before=now - timedelta(days=numbers().unmatched_keep_days))
@@ -37,6 +38,7 @@ def clean(allowance: Allowance, *, now: datetime) -> int:
     if until != bound and allowance.is_used_up:
         log.warning("cleaning is behind", deleted=count)
     sql.let_go()
+    inbound.delete(before=before)
     _delete_batches(allowance, bound)
     return count
 

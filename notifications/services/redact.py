@@ -9,6 +9,7 @@ import structlog
 from django.db import transaction
 
 import notifications.sql.clean as sql
+import notifications.sql.inbound as inbound
 from notifications.ids import first_id_at
 from notifications.numbers import numbers
 from notifications.services.allowance import Allowance, windows
@@ -29,10 +30,11 @@ def redact(allowance: Allowance, *, now: datetime) -> int:
     """Empty notifications that ended long enough ago. Returns how many. Safe to run twice at once.
 
     Goes round by id from a stored position, since some end late. What is open, and what a person has yet to decide on,
-    is left alone.
+    is left alone. Texts that came in are emptied as well.
     """
     _redact_late_reports(allowance, before=now - SETTLED)
     before = now - timedelta(days=numbers().redact_after_days)
+    inbound.forget(before=before)
     bound = first_id_at(before)  # what was accepted later has not ended before
     count, seen, until = 0, 0, FIRST
     for after, until in windows(allowance, _start(bound), bound, AT_ONCE):

@@ -32,20 +32,20 @@ def _row(
 ) -> NewEvent:
     return NewEvent(
         account_id=account_id,
-        dedupe_key=_storable(event.dedupe_key, 200),
+        dedupe_key=storable(event.dedupe_key, 200),
         source=source,
         kind=event.kind,
         message_id=message_id,
         attempt_number=number,
-        provider_message_id=_storable(event.provider_message_id, 200) if event.provider_message_id else None,
-        provider_status=_storable(event.provider_status, 100),
-        error_code=_storable(event.error_code, 50),
+        provider_message_id=storable(event.provider_message_id, 200) if event.provider_message_id else None,
+        provider_status=storable(event.provider_status, 100),
+        error_code=storable(event.error_code, 50),
         suppress=event.suppress or "",
         occurred_at=event.occurred_at,
         raw=event.raw,
     )
 
 
-def _storable(text: str, limit: int) -> str:
+def storable(text: str, limit: int) -> str:
     """A provider's word as PostgreSQL can keep it: no NUL, no half surrogate, cut at the column's width."""
     return text.encode(errors="replace").decode().translate(_STORABLE)[:limit]

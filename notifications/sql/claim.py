@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -176,6 +176,13 @@ FROM message m WHERE m.id = %(message)s AND outbox.message_id = m.id AND m.state
     AND claim IS NULL AND began_at IS NULL
 RETURNING lane"""
 
+HURRY_CHECKS = """
+UPDATE outbox SET due_at = least(due_at, clock_timestamp())
+FROM attempt a JOIN message m ON m.id = a.message_id
+WHERE a.account_id = %(account)s AND a.provider_message_id = ANY (%(ids)s) AND outbox.message_id = a.message_id
+    AND m.state = 'sent' AND claim IS NULL AND outbox.began_at IS NULL
+RETURNING lane"""
+
 
 def claim(lane: Lane, limit: int, *, claim: UUID, lease_seconds: float) -> list[Claimed]:
     """Claim up to `limit` due entries of a lane, of each client the same share while more than one has any.
@@ -195,6 +202,14 @@ def bring_forward(message_id: UUID) -> Lane | None:
     """Make a queued, unclaimed entry due now. Returns its lane, or None where it is not one."""
     rows = execute(BRING_FORWARD, {"message": message_id})
     return Lane(rows[0][0]) if rows else None
+
+
+def hurry_checks(account_id: int, provider_message_ids: Sequence[str]) -> set[Lane]:
+    """Have the statuses of sent messages asked for now. Returns the lanes that do."""
+    if not provider_message_ids:
+        return set()
+    rows = execute(HURRY_CHECKS, {"account": account_id, "ids": list(provider_message_ids)})
+    return {Lane(name) for (name,) in rows}
 
 
 def due_lanes() -> list[Lane]:
