@@ -298,8 +298,9 @@ def _move_in(house: House) -> None:
     house.start("web", web(house.web_port))
     house.start("beat", beat())
     for name in WORKERS:
-        lanes = URGENT if name.startswith("urgent") else OTHER
-        house.start(name, worker(name, lanes, concurrency=len(lanes)))  # or a lane waits for the drain of another
+        lanes, transport = (URGENT, "requests") if name.startswith("urgent") else (OTHER, "curl")
+        command = worker(name, lanes, concurrency=len(lanes))  # or a lane waits for the drain of another
+        house.start(name, ["env", f"SEND_TRANSPORT={transport}", *command])
     lanes = [*URGENT, *OTHER]
 
     def ready() -> bool:

@@ -37,6 +37,10 @@ def _has_rows(batch: Any) -> bool:
     return bool(batch.rows)
 
 
+def _goes_on(answer_to_curl: int) -> bool:
+    return answer_to_curl == 0
+
+
 POINTS = (
     Point("accepted, not committed", "notifications.sql.accept", "accept", after=True),
     Point("committed, not hinted", "notifications.hints", "_Drain.__call__", after=False),
@@ -45,6 +49,8 @@ POINTS = (
     Point("begun", "notifications.sql.begin", "begin", after=True, when=bool),
     Point("bytes leave", "providers.transport.flights", "Flight.depart", after=True),
     Point("answered", "providers.transport.requests_", "_Crew._exchange", after=True),
+    Point("bytes leave over curl", "providers.transport.handles", "Handle._before_sending", after=True, when=_goes_on),
+    Point("answered over curl", "providers.transport.handles", "Handle.end", after=True),
     Point("before record", "notifications.services.deliver", "record", after=False),
     Point("recorded, not committed", "notifications.services.record", "settle", after=False),
     Point("settled, not committed", "notifications.services.record", "settle", after=True),
