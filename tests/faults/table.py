@@ -15,7 +15,8 @@ recipients that are slow, silent, refuse, or whose answer is lost. Three books a
 what the database says, and what the sandbox counted on the wire. *Lost* is what was accepted and is missing, never came to
 an end, or is called delivered without having been on the wire. *Twice* counts second copies on the wire, where the first
 was not reported undeliverable; those *marked* the product knows as possible duplicates. *Recovery* is the longest time from
-the end of a fault until nothing was overdue, or until what a dead worker held moved again."""
+the end of a fault until nothing was overdue, or until what a dead worker held moved again. Lanes critical, high and control
+go over `requests`, the others over curl; Postmark's mails go in batches where several are due."""
 
 
 def totals(verdicts: Sequence[Verdict]) -> dict[str, int]:
