@@ -48,6 +48,7 @@ from providers.messages import (
     Headers,
     HttpRequest,
     HttpResponse,
+    InboundMessage,
     NextPage,
     NotThere,
     OutgoingMessage,
@@ -232,6 +233,8 @@ class Twilio(Provider):
 
     def parse_webhook(self, request: WebhookRequest) -> list[DeliveryEvent]:
         fields = self._genuine_fields(request)
+        if _is_inbound(fields):
+            return []
         sid = reading.identifier(fields.get("MessageSid") or fields.get("SmsSid"))
         status = reading.word(fields.get("MessageStatus") or fields.get("SmsStatus"))
         if sid is None or not status:
@@ -241,6 +244,15 @@ class Twilio(Provider):
         attempt = attempt_of(request.url)
         event = _event(sid, status, fields.get("ErrorCode"), told_at=dlr_date, raw=request.body)
         return [replace(event, attempt=attempt)]
+
+    def parse_inbound(self, request: WebhookRequest) -> list[InboundMessage]:
+        """Texts that come in: https://www.twilio.com/docs/messaging/guides/webhook-request."""
+        fields = self._genuine_fields(request)
+        sid = reading.identifier(fields.get("MessageSid") or fields.get("SmsSid"))
+        if not _is_inbound(fields) or sid is None:
+            return []
+        sender, recipient = reading.word(fields.get("From")), reading.word(fields.get("To"))
+        return [InboundMessage(sid, sender, recipient, reading.clean(fields["Body"]), raw=request.body)]
 
     def _genuine_fields(self, request: WebhookRequest) -> Mapping[str, Any]:
         headers = Headers(request.headers)
@@ -271,6 +283,10 @@ class Twilio(Provider):
             return False
         signed = [form.encode(errors="replace") + text for form in url_forms(url) for text in readings]
         return is_hmac(signature, signed, key, DIGESTS[algorithm])
+
+
+def _is_inbound(fields: Mapping[str, Any]) -> bool:
+    return isinstance(fields.get("Body"), str) and reading.word(fields.get("SmsStatus")) == "received"
 
 
 def _signed(pairs: Pairs) -> bytes:

@@ -566,3 +566,37 @@ class TestSignature:
 
 def _basic(text: str) -> str:
     return "Basic " + base64.b64encode(text.encode()).decode()
+
+
+class TestInbound:
+    FIELDS = {
+        "MessageSid": SID,
+        "SmsStatus": "received",
+        "From": "+4915112345678",
+        "To": "+15005550006",
+        "Body": "Stop please é",
+        "NumMedia": "0",
+    }
+
+    def call(self, **changes: str) -> WebhookRequest:
+        return twilio_webhook(urlencode(self.FIELDS | changes).encode())
+
+    def test_is_read(self) -> None:
+        [message] = twilio().parse_inbound(self.call())
+
+        assert (message.dedupe_key, message.sender, message.recipient, message.text) == (
+            SID,
+            "+4915112345678",
+            "+15005550006",
+            "Stop please é",
+        )
+
+    def test_is_no_report_and_a_report_is_no_text(self) -> None:
+        assert twilio().parse_webhook(self.call()) == []
+        assert twilio().parse_inbound(twilio_webhook(payload("twilio/callback_delivered.txt"))) == []
+
+    def test_that_was_tampered_with_is_not_believed(self) -> None:
+        call = self.call()
+
+        with pytest.raises(InvalidSignature):
+            twilio().parse_inbound(replace(call, body=call.body.replace(b"Stop", b"Go")))
