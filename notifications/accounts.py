@@ -36,6 +36,7 @@ class ConnectedAccount:
     is_on: bool
     channels: frozenset[str]
     countries: frozenset[str]
+    denied_countries: frozenset[str]
     priority: int
     weight: int
     opened_at: datetime | None
@@ -169,6 +170,7 @@ def connected(row: ProviderAccount) -> ConnectedAccount:
         is_on=row.is_on,
         channels=frozenset(row.channels),
         countries=frozenset(row.countries),
+        denied_countries=frozenset(row.denied_countries),
         priority=row.priority,
         weight=row.weight,
         opened_at=row.opened_at,

@@ -17,12 +17,19 @@ class Candidate(Protocol):
     @property
     def countries(self) -> Collection[str]: ...
     @property
+    def denied_countries(self) -> Collection[str]: ...
+    @property
     def priority(self) -> int: ...
     @property
     def weight(self) -> int: ...
 
 
 AnyCandidate = TypeVar("AnyCandidate", bound=Candidate)
+
+
+def serves(account: Candidate, country: str) -> bool:
+    """Whether an account may send to a country; what is denied stays denied."""
+    return country not in account.denied_countries and (not account.countries or country in account.countries)
 
 
 def choose(
@@ -32,9 +39,7 @@ def choose(
     eligible = [
         account
         for account in accounts
-        if channel in account.channels
-        and account.id not in tried
-        and (not account.countries or country in account.countries)
+        if channel in account.channels and account.id not in tried and serves(account, country)
     ]
     if len(eligible) < 2:
         return eligible[0] if eligible else None

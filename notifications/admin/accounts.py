@@ -33,8 +33,8 @@ class AccountForm(forms.ModelForm):  # type: ignore[type-arg]
     class Meta:
         model = ProviderAccount
         fields = (
-            "slug", "provider", "channels", "is_on", "priority", "weight", "countries", "credentials", "settings",
-            "base_url",
+            "slug", "provider", "channels", "is_on", "priority", "weight", "countries", "denied_countries",
+            "credentials", "settings", "base_url",
         )  # fmt: skip
 
     def clean(self) -> dict[str, Any]:

@@ -20,6 +20,9 @@ class ProviderAccount(models.Model):
     countries = ArrayField(
         models.CharField(max_length=2), default=list, blank=True, help_text="Only these countries; empty means all."
     )
+    denied_countries = ArrayField(
+        models.CharField(max_length=2), default=list, db_default=[], blank=True, help_text="Never these countries."
+    )
     credentials = EncryptedJSONField(default=dict)
     settings = models.JSONField(default=dict, blank=True)
     base_url = models.CharField(

@@ -7,6 +7,7 @@ from datetime import datetime
 
 import notifications.sql.quarantine as sql
 from notifications.accounts import Accounts, ConnectedAccount
+from notifications.routing import serves
 from notifications.services.calls import suppose_call
 from notifications.sql.begin import Intent
 from notifications.sql.claim import Claimed
@@ -39,11 +40,7 @@ def supposition(row: Claimed, accounts: Accounts) -> Intent | None:
 
 def _able(row: Claimed, accounts: Accounts) -> Iterable[ConnectedAccount]:
     """On or off: it was on, perhaps, when the message went out."""
-    return (
-        account
-        for account in accounts.all()
-        if row.channel in account.channels and (not account.countries or row.country in account.countries)
-    )
+    return (account for account in accounts.all() if row.channel in account.channels and serves(account, row.country))
 
 
 def _rank(account: ConnectedAccount) -> int:

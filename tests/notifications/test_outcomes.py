@@ -93,6 +93,7 @@ def an_account(*abilities: Ability, look_up_delay_seconds: float = 5.0) -> Conne
         countries=frozenset(),
         priority=10,
         weight=1,
+        denied_countries=frozenset(),
         opened_at=None,
         opened_until=None,
         opened_reason="",

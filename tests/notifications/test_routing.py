@@ -16,6 +16,7 @@ class Candidate:
     id: int
     channels: tuple[str, ...] = ("sms",)
     countries: tuple[str, ...] = ()
+    denied_countries: tuple[str, ...] = ()
     priority: int = 10
     weight: int = 1
 
@@ -46,6 +47,12 @@ class TestChoose:
             pytest.param([Candidate(1, channels=("email", "sms"))], 1, id="one of several channels"),
             pytest.param([Candidate(1, countries=("DE", "AT"))], 1, id="one for this country"),
             pytest.param([Candidate(1, countries=("FR",))], None, id="nobody, for another country"),
+            pytest.param([Candidate(1, denied_countries=("DE",))], None, id="nobody, for a country that is denied"),
+            pytest.param(
+                [Candidate(1, countries=("DE",), denied_countries=("DE",))],
+                None,
+                id="nobody, for one denied and allowed",
+            ),
             pytest.param([Candidate(1, priority=20), Candidate(2, priority=10)], 2, id="the lowest priority number"),
             pytest.param(
                 [Candidate(1, priority=20, weight=1000), Candidate(2, priority=10)], 2, id="priority before weight"
