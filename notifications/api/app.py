@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from http import HTTPStatus
 from typing import Any
 from uuid import UUID
@@ -14,13 +15,14 @@ from ninja import Query, Status
 from ninja.errors import AuthenticationError, ValidationError
 from psycopg.errors import LockNotAvailable
 
+from notifications.accounts import accounts
 from notifications.api.auth import Key
 from notifications.api.batches import UnknownFormat
 from notifications.api.batches import router as batches
 from notifications.api.documents import SUBMIT_BODY, DocumentedAPI, problems
 from notifications.api.problems import problem
 from notifications.api.reading import KEY_HEADER, BadRequest, LengthRequired, TooLarge, idempotency_key, read_object
-from notifications.api.schemas import AcceptedOut, CancelledOut, NotificationOut, PageOut, SearchIn
+from notifications.api.schemas import AcceptedOut, CancelledOut, DryRunOut, NotificationOut, PageOut, SearchIn
 from notifications.api.shapes import cancelled, detail, summary
 from notifications.models import ApiKey
 from notifications.services import accept as accepting
@@ -28,6 +30,7 @@ from notifications.services.batch.control import BatchIsCancelled
 from notifications.services.batch.faults import BadRows
 from notifications.services.batch.progress import UnknownBatch
 from notifications.services.cancel import UnknownNotification, cancel
+from notifications.services.dry_run import dry_run
 from notifications.services.keys import NotAllowed, NotAuthenticated, Scope
 from notifications.services.look import look
 from notifications.services.request import FieldError, Refused
@@ -62,6 +65,23 @@ def submit(request: HttpRequest, response: HttpResponse) -> Status[Any]:
     if accepted.replayed:
         response["Idempotent-Replayed"] = "true"
     return Status(202, {"id": accepted.id, "accepted_at": accepted.accepted_at})
+
+
+@api.post(
+    "/notifications/dry-run",
+    auth=Key(Scope.SUBMIT),
+    response={200: DryRunOut, **problems(400, 401, 403, 413, 422, 503)},
+    openapi_extra=SUBMIT_BODY,
+    summary="See what it would come to",
+)
+def try_out(request: HttpRequest) -> dict[str, Any]:
+    """Read a notification as if it were submitted: its steps, who would send each, and how many SMS its text makes.
+
+    Nothing is stored, nothing is sent, and no key is used up.
+    """
+    key: ApiKey = request.auth  # type: ignore[attr-defined]
+    route, steps = dry_run(_fields(request), client_name=key.client.name, now=timezone.now(), accounts=accounts)
+    return {"route": route, "steps": [asdict(step) for step in steps]}
 
 
 @api.get(

@@ -35,6 +35,25 @@ class AcceptedOut(Schema):
     accepted_at: datetime
 
 
+class DryStepOut(Schema):
+    """A step as it would be carried out now; `account` is empty where nobody would send it."""
+
+    channel: str
+    address: str
+    country: str
+    account: str
+    encoding: Literal["gsm7", "ucs2", ""]
+    segments: int
+    not_in_gsm7: list[str]
+
+
+class DryRunOut(Schema):
+    """What a request would come to."""
+
+    route: str
+    steps: list[DryStepOut]
+
+
 class AttemptOut(Schema):
     number: int
     account: str

@@ -78,12 +78,7 @@ def accept(fields: Mapping[str, Any], *, client_name: str, now: datetime) -> Acc
     client = selectors.client_named(client_name)
     if errors := [*time_errors(request, now), *incident_errors(request)]:
         return _replay_or_refuse(request, client, errors)
-    route = request.route or client.default_route or _usual_route(request)
-    steps = steps_named(route)
-    recipient = request.to.model_dump(exclude_none=True)
-    content = request.content.model_dump(exclude_none=True)
-    if errors := missing_content(steps, recipient, content):
-        raise Refused(errors)
+    said = what_it_says(request, client)
     row = NewRow(
         id=new_id(),
         client_id=client.id,
@@ -93,17 +88,38 @@ def accept(fields: Mapping[str, Any], *, client_name: str, now: datetime) -> Acc
         priority=request.priority,
         incident_id=incident_id(request),
         reference=request.reference or "",
-        recipient=recipient,
-        content=content,
+        recipient=said.recipient,
+        content=said.content,
         metadata=request.metadata,
-        route=route,
-        steps=steps,
+        route=said.route,
+        steps=said.steps,
         on_unclear=on_unclear(request),
         send_at=request.send_at,
         expires_at=request.expires_at,
         expiry_seconds=expiry_seconds(request),
     )
     return _store(row, request)
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a request comes to: its route, the steps as they will be frozen, whom it tells what."""
+
+    route: str
+    steps: list[dict[str, Any]]
+    recipient: dict[str, str]  # address by channel
+    content: dict[str, Any]  # by channel
+
+
+def what_it_says(request: NewNotification, client: Client) -> Said:
+    """Read a request as it will be carried out. Raises Refused."""
+    route = request.route or client.default_route or _usual_route(request)
+    steps = steps_named(route)
+    recipient = request.to.model_dump(exclude_none=True)
+    content = request.content.model_dump(exclude_none=True)
+    if errors := missing_content(steps, recipient, content):
+        raise Refused(errors)
+    return Said(route, steps, recipient, content)
 
 
 def accept_within(fields: Mapping[str, Any], *, client_name: str, now: datetime, lock_seconds: float) -> Accepted:

@@ -45,6 +45,7 @@ class TestRunningThing:
         ("method", "path"),
         [
             ("POST", "/api/v1/notifications"),
+            ("POST", "/api/v1/notifications/dry-run"),
             ("GET", "/api/v1/notifications"),
             ("GET", "/api/v1/notifications/{notification_id}"),
             ("POST", "/api/v1/notifications/{notification_id}/cancel"),
@@ -74,6 +75,7 @@ class TestRunningThing:
     def test_tries_every_operation_there_is(self, document):
         assert {result.ok().label for result in document.get_all_operations()} == {
             "POST /api/v1/notifications",
+            "POST /api/v1/notifications/dry-run",
             "GET /api/v1/notifications",
             "GET /api/v1/notifications/{notification_id}",
             "POST /api/v1/notifications/{notification_id}/cancel",
