@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hmac
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 
 import structlog
 from django.conf import settings
 
-from notifications.models import ProviderAccount
+from notifications.models import Breaker, ProviderAccount
 from notifications.numbers import numbers
 from notifications.recent import Recent
 from notifications.redaction import redactor
@@ -20,8 +21,6 @@ from providers.messages import Ability, Account
 from providers.registry import PROVIDERS, connect
 
 log = structlog.get_logger(__name__)
-
-IN_TROUBLE = "provider in trouble"
 
 # What an account cannot do whose credentials only send: its setting `may_read` is false.
 READING = frozenset({Ability.FIND_BY_REFERENCE, Ability.FIND_BY_RECIPIENT, Ability.STATUS, Ability.LIST_STATUSES})
@@ -45,16 +44,12 @@ class ConnectedAccount:
     look_up_delay_seconds: float
     provider: Provider
     abilities: frozenset[Ability]
+    breakers: Mapping[str, datetime] = field(default_factory=dict)  # until when, by country
     webhook_secret: str = ""  # in the address where reports arrive that nobody signs
 
     def can(self, *abilities: Ability) -> bool:
         """Whether it has any of these abilities."""
         return not self.abilities.isdisjoint(abilities)
-
-    @property
-    def is_in_trouble(self) -> bool:
-        """Whether it was opened because its provider fails, which passes by itself, and for no fault of ours."""
-        return self.opened_reason == IN_TROUBLE
 
 
 class Accounts:
@@ -62,7 +57,7 @@ class Accounts:
 
     def __init__(self) -> None:
         self._recent = Recent(_read)
-        self._failures: Counter[int] = Counter()  # in a row, by account
+        self._failures: Counter[tuple[int, str]] = Counter()  # in a row, by account and country
 
     def forget(self) -> None:
         """Read afresh next time."""
@@ -80,9 +75,9 @@ class Accounts:
         """Every account, on or off."""
         return list(self._recent.get().values())
 
-    def usable(self) -> list[ConnectedAccount]:
-        """Accounts that may send now: on, and not opened."""
-        return [account for account in self._recent.get().values() if account.is_on and account.opened_at is None]
+    def usable(self, country: str) -> list[ConnectedAccount]:
+        """Accounts that may send to a country now: on, not opened, and their provider not failing there."""
+        return [account for account in self._working() if country not in account.breakers]
 
     def rested(self, now: datetime) -> list[ConnectedAccount]:
         """Opened accounts whose rest is over: whoever takes the probe may try one with one message now."""
@@ -92,10 +87,26 @@ class Accounts:
             if account.is_on and account.opened_until is not None and account.opened_until <= now
         ]
 
+    def recovering(self, country: str, now: datetime) -> list[ConnectedAccount]:
+        """Accounts whose provider failed in a country a while ago: whoever takes the probe may try it with one message."""
+        return [account for account in self._working() if account.breakers and account.breakers.get(country, now) < now]
+
+    def resting(self, country: str) -> list[ConnectedAccount]:
+        """Accounts that will be tried again by themselves in a country because only their provider fails there."""
+        return [account for account in self._working() if country in account.breakers]
+
+    def _working(self) -> list[ConnectedAccount]:
+        return [account for account in self._recent.get().values() if account.is_on and account.opened_at is None]
+
     def take_probe(self, account: ConnectedAccount) -> bool:
         """Whether we, and nobody else, may try a rested account with one message now."""
         self.forget()
-        return sql.take_probe(account.id, _rest_seconds(account))
+        return sql.take_probe(account.id, numbers().account_open_seconds)
+
+    def take_breaker_probe(self, account: ConnectedAccount, country: str) -> bool:
+        """Whether we, and nobody else, may try a country again with one message now."""
+        self.forget()
+        return sql.take_breaker_probe(account.id, country, numbers().trouble_seconds)
 
     def open(self, account: ConnectedAccount, reason: str) -> None:
         """Stop sending through an account until an operator mends it or a probe succeeds."""
@@ -103,23 +114,23 @@ class Accounts:
         sql.open_account(account.id, reason, numbers().account_open_seconds)
         self.forget()
 
-    def note_failure(self, account: ConnectedAccount) -> None:
-        """Count a call that the provider failed: with so many in a row, the account rests for a while."""
-        self._failures[account.id] += 1
-        if self._failures[account.id] >= numbers().failures_in_a_row and account.opened_at is None:
-            log.error("provider in trouble", account=account.slug)
-            sql.open_account(account.id, IN_TROUBLE, numbers().trouble_seconds)
+    def note_failure(self, account: ConnectedAccount, country: str) -> None:
+        """Count a call that the provider failed: with so many in a row, the account rests for a while in that country."""
+        self._failures[account.id, country] += 1
+        if self._failures[account.id, country] >= numbers().failures_in_a_row and country not in account.breakers:
+            log.error("provider in trouble", account=account.slug, country=country)
+            sql.open_breaker(account.id, country, numbers().trouble_seconds)
             self.forget()
 
-    def note_answer(self, account: ConnectedAccount, *, is_yes: bool) -> None:
-        """Note that the provider does its work, whatever it said about the message; a yes mends a fault of ours too."""
-        self._failures.pop(account.id, None)
-        if is_yes or account.is_in_trouble:
+    def note_answer(self, account: ConnectedAccount, country: str, *, is_yes: bool) -> None:
+        """Note that the provider does its work there, whatever it said about the message; a yes mends a fault of ours too."""
+        self._failures.pop((account.id, country), None)
+        if country in account.breakers:
+            log.info("provider works again", account=account.slug, country=country)
+            sql.close_breaker(account.id, country)
+            self.forget()
+        if is_yes:
             self.close(account)
-
-    def resting(self) -> list[ConnectedAccount]:
-        """Accounts that are on, and will be tried again by themselves because their provider was in trouble."""
-        return [account for account in self._recent.get().values() if account.is_on and account.is_in_trouble]
 
     def close(self, account: ConnectedAccount) -> None:
         """Send through an account again, since it works."""
@@ -129,16 +140,14 @@ class Accounts:
             self.forget()
 
 
-def _rest_seconds(account: ConnectedAccount) -> float:
-    """How long an opened account is left alone between two probes."""
-    return numbers().trouble_seconds if account.is_in_trouble else numbers().account_open_seconds
-
-
 def _read() -> dict[int, ConnectedAccount]:
     rows = list(ProviderAccount.objects.order_by("id"))
+    breakers: dict[int, dict[str, datetime]] = {}
+    for breaker in Breaker.objects.all():
+        breakers.setdefault(breaker.account_id, {})[breaker.country] = breaker.opened_until
     for row in rows:
         redactor.learn_credentials(row.credentials)  # before anything can log them
-    return {row.id: connected(row) for row in rows if row.provider in PROVIDERS}
+    return {row.id: connected(row, breakers.get(row.id, {})) for row in rows if row.provider in PROVIDERS}
 
 
 def webhook_url(row: ProviderAccount) -> str:
@@ -154,7 +163,7 @@ def _webhook_secret(row: ProviderAccount) -> str:
     return ""
 
 
-def connected(row: ProviderAccount) -> ConnectedAccount:
+def connected(row: ProviderAccount, breakers: Mapping[str, datetime] | None = None) -> ConnectedAccount:
     """An account row with its adapter. Raises KeyError for a provider that is not in the registry."""
     account = Account(
         slug=row.slug,
@@ -176,6 +185,7 @@ def connected(row: ProviderAccount) -> ConnectedAccount:
         opened_at=row.opened_at,
         opened_until=row.opened_until,
         opened_reason=row.opened_reason,
+        breakers=breakers or {},
         webhook_secret=_webhook_secret(row),
         look_up_delay_seconds=float(row.settings.get("look_up_delay_seconds", provider.look_up_delay_seconds)),
         provider=provider,

@@ -45,7 +45,7 @@ class Numbers:
     receipt_deadline_seconds: float = 3 * DAY  # then a message that was sent ends unconfirmed
     look_up_again_seconds: float = 60.0  # between the two clear "not there" that allow a re-send
     check_pace: float = 1.0  # multiplies every wait between status checks
-    failures_in_a_row: int = 5  # calls that a provider failed in one process before the account rests
+    failures_in_a_row: int = 5  # calls that a provider failed in one process before the account rests in that country
     trouble_seconds: float = 60.0  # for so long; then it is tried with one message at a time
     account_open_seconds: float = 300.0  # an account that failed is left alone this long, then tried with one message
     cache_seconds: float = 5.0  # accounts, routes and clients, per process

@@ -2,6 +2,7 @@
 
 from notifications.models.attempt import Attempt, Outcome
 from notifications.models.batch import Batch, SkippedRow
+from notifications.models.breaker import Breaker
 from notifications.models.client import ApiKey, Client
 from notifications.models.dead_letter import DeadLetter
 from notifications.models.delivery_event import DeliveryEvent
@@ -20,6 +21,7 @@ __all__ = [
     "ApiKey",
     "Attempt",
     "Batch",
+    "Breaker",
     "Category",
     "Client",
     "DeadLetter",

@@ -19,17 +19,26 @@ class Chooser:
         self.random = random
         self.now = now
         self._rested = accounts.rested(now)
+        self._asked: set[tuple[int, str]] = set()  # whose probe somebody has: account and country
 
     def choose(self, row: Claimed) -> ConnectedAccount | None:
         while rested := self._pick(self._rested, row):
             self._rested.remove(rested)
             if self.accounts.take_probe(rested):
                 return rested
-        return self._pick(self.accounts.usable(), row)
+        while recovering := self._pick(self._recovering(row.country), row):
+            self._asked.add((recovering.id, row.country))
+            if self.accounts.take_breaker_probe(recovering, row.country):
+                return recovering
+        return self._pick(self.accounts.usable(row.country), row)
 
     def may_return(self, row: Claimed) -> bool:
-        """Whether an account that could send this rests only because its provider was in trouble."""
-        return self._pick(self.accounts.resting(), row) is not None
+        """Whether an account that could send this rests only because its provider fails there."""
+        return self._pick(self.accounts.resting(row.country), row) is not None
+
+    def _recovering(self, country: str) -> list[ConnectedAccount]:
+        accounts = self.accounts.recovering(country, self.now)
+        return [account for account in accounts if (account.id, country) not in self._asked]
 
     def _pick(self, candidates: Collection[ConnectedAccount], row: Claimed) -> ConnectedAccount | None:
         if row.perhaps_sent:  # never by a second provider

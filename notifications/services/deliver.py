@@ -201,21 +201,21 @@ class Drain:
             if not isinstance(answer.result, HttpResponse):
                 raise answer.result
             verdict = outcomes.taken(situation, _read(account, answer.result))
-            self.accounts.note_answer(account, is_yes=True)
+            self.accounts.note_answer(account, row.country, is_yes=True)
         except ProviderError as error:
             verdict = judge_error(situation, error, self.accounts)
-            self._note_error(account, error)
+            self._note_error(account, row.country, error)
             if error.suppress:
                 suppressed.append(SuppressedAddress(row.channel, row.address_hash, error.suppress, account.slug))
         _keep_answer(verdict, answer)
         return verdict, suppressed
 
-    def _note_error(self, account: ConnectedAccount, error: ProviderError) -> None:
+    def _note_error(self, account: ConnectedAccount, country: str, error: ProviderError) -> None:
         is_failure = outcomes.lead_of(error).is_failure
         if is_failure:
-            self.accounts.note_failure(account)
+            self.accounts.note_failure(account, country)
         elif is_failure is False:
-            self.accounts.note_answer(account, is_yes=False)
+            self.accounts.note_answer(account, country, is_yes=False)
 
 
 def _read(account: ConnectedAccount, answer: HttpResponse) -> SendResult:

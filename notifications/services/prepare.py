@@ -135,7 +135,7 @@ def _prepare_send(row: Claimed, plan: Plan, chooser: Chooser) -> None:
 
 
 def _without_account(row: Claimed, chooser: Chooser) -> Verdict:
-    """Wait for the one that may have it, or for one whose provider is in trouble: that costs no try."""
+    """Wait for the one that may have it, or for one whose provider fails there: that costs no try."""
     resting = chooser.may_return(row)
     if not resting and not row.perhaps_sent:
         return outcomes.give_up(row, chooser.now, Reason.NO_ACCOUNT)
@@ -153,7 +153,7 @@ def situation_of(
     def has_another(tried: Collection[int]) -> bool:
         if row.perhaps_sent:  # no other provider may have it
             return False
-        usable = accounts.usable()
+        usable = accounts.usable(row.country)
         return bool(routing.choose(usable, channel=row.channel, country=row.country, tried=tried, random=random))
 
     return Situation(row, account, now, began_at, random, has_another)

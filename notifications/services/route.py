@@ -52,6 +52,8 @@ def _obstacle(account: ConnectedAccount, channel: Channel, land: str) -> str | N
         )
     if account.opened_at is not None:
         return f"opened: {account.opened_reason}"
+    if land in account.breakers:
+        return "resting: its provider failed there" if land else "resting: its provider failed"
     return None
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from notifications.accounts import accounts
 from notifications.models import ProviderAccount
-from notifications.sql.accounts import close_account
+from notifications.sql.accounts import close_account, close_breaker
 
 
 def switch(account_ids: Iterable[int], *, on: bool) -> None:
@@ -18,4 +18,10 @@ def switch(account_ids: Iterable[int], *, on: bool) -> None:
 def mend(account_id: int) -> None:
     """Send through an opened account again, without waiting for its probe."""
     close_account(account_id)
+    accounts.forget()
+
+
+def mend_there(account_id: int, country: str) -> None:
+    """Send to a country through an account again, without waiting for its probe."""
+    close_breaker(account_id, country)
     accounts.forget()

@@ -27,6 +27,8 @@ class Faults:
 
     outage: str | None = None
     """Every request: "status_503" and "status_500" answer with an HTML page, "drop" closes the connection without an answer."""
+    outage_to: str | None = None
+    """The outage is only of sends to numbers that begin so, e.g. "+49"."""
     rate_limit: int = 0
     """Every n-th request is answered 429; 1: all, 0: none."""
     retry_after_seconds: int | None = None
@@ -71,6 +73,10 @@ def _checked(name: str, value: Any) -> Any:
     if name == "outage":
         if value not in OUTAGES:
             raise ValueError(f"outage is one of {', '.join(OUTAGES)}, or null")
+        return value
+    if name == "outage_to":
+        if not isinstance(value, str) or not value:
+            raise ValueError("outage_to is the beginning of a number, or null")
         return value
     if name == "refuse":
         return value if isinstance(value, Refusal) else _refusal(value)

@@ -93,6 +93,9 @@ class Vendor(ABC):
 
     def take(self, ledger: Ledger, message: Message, keys: Iterable[tuple[str, str]] = ()) -> Reply:
         """Enter a message in the books, set its future going, and answer as its role demands."""
+        beginning, outage = ledger.faults.outage_to, _outage(ledger.faults)
+        if beginning and outage and message.to.startswith(beginning):
+            return outage
         ledger.add(message, keys)
         answering = Answering.DROPPED if ledger.faults.accept_then_drop else message.role.answering
         unanswered = answering in (Answering.WITHHELD, Answering.DROPPED)
@@ -112,10 +115,9 @@ class Vendor(ABC):
         return bool(role.busy_first) and ledger.still_busy(recipient, role.busy_first)
 
     def _obstacle(self, faults: Faults, kind: str, number: int) -> Reply | None:
-        if faults.outage == "drop":
-            return DROP
-        if faults.outage is not None:
-            return _page(int(faults.outage.removeprefix("status_")))
+        outage = _outage(faults)
+        if outage and faults.outage_to is None:
+            return outage
         if faults.rate_limit and number % faults.rate_limit == 0:
             wish = faults.retry_after_seconds
             return replace(self.rate_limited(), headers=() if wish is None else (("Retry-After", str(wish)),))
@@ -158,6 +160,12 @@ class Vendor(ABC):
                 message.reported += ((name, time.time()),)
         if self.log is not None:
             self.log(f"{ledger.slug}: callback {name} of {message.id} → {outcome}")
+
+
+def _outage(faults: Faults) -> Reply | None:
+    if faults.outage is None:
+        return None
+    return DROP if faults.outage == "drop" else _page(int(faults.outage.removeprefix("status_")))
 
 
 def _shuffled(steps: tuple[Step, ...]) -> tuple[Step, ...]:

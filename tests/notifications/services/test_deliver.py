@@ -772,7 +772,7 @@ class TestDatabaseAway:
     def test_no_message_is_blamed_for_it(self, world, outage):
         """A rested account is probed while messages are prepared, where whatever a message breaks costs it its life."""
         rest_account()
-        accounts.usable()  # read already
+        accounts.usable("DE")  # read already
         message = sms()
         batch = world.claim(Lane.NORMAL)
 
@@ -785,7 +785,7 @@ class TestDatabaseAway:
         assert told(message)[0] == State.QUEUED
 
     def test_nothing_is_sent_before_its_intent_is_on_file(self, world, outage):
-        accounts.usable()  # read already
+        accounts.usable("DE")  # read already
         message = sms()
         batch = world.claim(Lane.NORMAL)
         sent_meanwhile = []

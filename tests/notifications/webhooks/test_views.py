@@ -338,7 +338,7 @@ class TestDatabaseAway:
     @pytest.mark.parametrize("known", [True, False], ids=["account known", "account not yet read"])
     def test_asks_the_vendor_to_come_again(self, twilio, outage, known):
         if known:
-            accounts.usable()
+            accounts.usable("DE")
 
         outage.begin()
         answer = twilio(status())
