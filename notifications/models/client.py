@@ -1,7 +1,12 @@
 from __future__ import annotations
 
+from django.contrib.postgres.fields import ArrayField
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models.functions import Now
+
+from notifications.sms.fit import OnLong
+from notifications.sms.segments import MOST_SEGMENTS
 
 INTERNAL = "internal"  # the client of Django code in this project; made by a migration
 
@@ -12,6 +17,25 @@ class Client(models.Model):
     name = models.SlugField(unique=True)
     is_active = models.BooleanField(default=True)
     default_route = models.CharField(max_length=100, blank=True, help_text="Used when a notification names no route.")
+    sms_countries = ArrayField(
+        models.CharField(max_length=2),
+        default=list,
+        db_default=[],
+        blank=True,
+        help_text="SMS go to these countries only; empty means all.",
+    )
+    sms_segments = models.PositiveSmallIntegerField(
+        null=True, blank=True, validators=[MinValueValidator(1), MaxValueValidator(MOST_SEGMENTS)],
+        help_text="How many SMS a text may make; empty means as many as it takes.",
+    )  # fmt: skip
+    long_sms = models.CharField(
+        max_length=10, choices=[(OnLong.REFUSE.value, "refuse it"), (OnLong.TRUNCATE.value, "shorten it")],
+        default=OnLong.REFUSE.value, db_default=OnLong.REFUSE.value, help_text="What to do with a text that makes more.",
+    )  # fmt: skip
+    plain_sms = models.BooleanField(
+        default=False, db_default=False,
+        help_text="Write curly quotes, dashes and the like as an SMS has them, where that makes a text shorter.",
+    )  # fmt: skip
     created_at = models.DateTimeField(db_default=Now(), editable=False)
 
     class Meta:

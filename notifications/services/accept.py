@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -20,6 +20,7 @@ from notifications.lanes import SENDING, Priority
 from notifications.models import Client
 from notifications.models.client import INTERNAL
 from notifications.services.request import FieldError, NewNotification, Refused, read, time_errors
+from notifications.services.sms_terms import country_errors, sms_text
 from notifications.services.steps import first_messages
 from notifications.services.terms import (
     expiry_seconds,
@@ -30,6 +31,7 @@ from notifications.services.terms import (
     steps_named,
 )
 from notifications.sql.accept import IdempotencyConflict, NewRow, Stored
+from providers.messages import Channel
 
 __all__ = ["Accepted", "IdempotencyConflict", "Refused", "accept", "send"]
 
@@ -78,7 +80,10 @@ def accept(fields: Mapping[str, Any], *, client_name: str, now: datetime) -> Acc
     client = selectors.client_named(client_name)
     if errors := [*time_errors(request, now), *incident_errors(request)]:
         return _replay_or_refuse(request, client, errors)
-    said = what_it_says(request, client)
+    try:
+        said = what_it_says(request, client)
+    except Refused as refused:
+        return _replay_or_refuse(request, client, refused.errors)
     row = NewRow(
         id=new_id(),
         client_id=client.id,
@@ -117,8 +122,10 @@ def what_it_says(request: NewNotification, client: Client) -> Said:
     steps = steps_named(route)
     recipient = request.to.model_dump(exclude_none=True)
     content = request.content.model_dump(exclude_none=True)
-    if errors := missing_content(steps, recipient, content):
+    if errors := [*missing_content(steps, recipient, content), *country_errors(recipient, client)]:
         raise Refused(errors)
+    if Channel.SMS in content:
+        content[Channel.SMS]["text"] = sms_text(content[Channel.SMS]["text"], client)
     return Said(route, steps, recipient, content)
 
 
@@ -144,12 +151,12 @@ def _store(row: NewRow, request: NewNotification) -> Accepted:
     return Accepted(row.id, accepted_at)
 
 
-def _replay_or_refuse(request: NewNotification, client: Client, errors: list[FieldError]) -> Accepted:
-    """What is too late for a new request is no fault of one that was accepted before."""
+def _replay_or_refuse(request: NewNotification, client: Client, errors: Sequence[FieldError]) -> Accepted:
+    """What is too late, or no longer allowed, for a new request is no fault of one that was accepted before."""
     if request.idempotency_key is not None:
         with suppress(IdempotencyConflict):
             return _replay(sql.stored(client.id, request.idempotency_key), request.fingerprint())
-    raise Refused(errors)
+    raise Refused([*errors])
 
 
 def _replay(stored: Stored, fingerprint: str) -> Accepted:

@@ -135,7 +135,7 @@ def _checked(
     route = request.route or client.default_route or _usual_route(request)
     steps = steps_named(route)
     batch_id = new_id()
-    check = Check(templates_of(request.content), steps, SENDING[request.priority])
+    check = Check(templates_of(request.content), steps, SENDING[request.priority], client)
     rows = READERS[file_format](lines, check.variables)
     counts = _spool(rows, check, spool, batch_id, lambda: tell(lines.position))
     if counts.bad and not (request.skip_bad_rows and counts.good):

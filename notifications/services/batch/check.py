@@ -14,6 +14,7 @@ from pydantic import Field, ValidationError
 from notifications.addresses import InvalidAddress, normalise
 from notifications.ids import new_id
 from notifications.lanes import Lane
+from notifications.models import Client
 from notifications.numbers import BODY_BYTES
 from notifications.rendering import CannotRender, Template
 from notifications.services.batch.fields import Templates, variables_of
@@ -29,6 +30,7 @@ from notifications.services.request import (
     field_errors,
     unstorable,
 )
+from notifications.services.sms_terms import country_errors, sms_text
 from notifications.services.steps import first_messages
 from notifications.services.terms import missing_content
 from notifications.sql.accept import NewMessage
@@ -56,11 +58,12 @@ class Checked:
 class Check:
     """The rows of one batch, checked one by one."""
 
-    def __init__(self, templates: Templates, steps: Sequence[dict[str, Any]], lane: Lane) -> None:
+    def __init__(self, templates: Templates, steps: Sequence[dict[str, Any]], lane: Lane, client: Client) -> None:
         self.variables = variables_of(templates)
         self._steps = steps
         self._lane = lane
         self._templates = templates
+        self._client = client
         self._channel_faults = cache(lambda channels: missing_content(steps, channels, templates.keys()))
 
     def __call__(self, row: Row) -> Checked:
@@ -93,18 +96,22 @@ class Check:
                 recipient[channel] = normalise(Channel(channel), text, region=settings.DEFAULT_REGION)
             except InvalidAddress as error:
                 faults.append(FieldError(f"to.{channel}", error.reason, error.accepted))
-        if faults := faults or self._channel_faults(frozenset(recipient)):
+        faults = faults or [*self._channel_faults(frozenset(recipient)), *country_errors(recipient, self._client)]
+        if faults:
             raise Refused(faults)
         return recipient
 
     def _content(self, row: Row, recipient: dict[str, str]) -> dict[str, Any]:
-        return {
+        content = {
             channel: {
                 name: _render(template, row.variables, f"content.{channel}.{name}") for name, template in fields.items()
             }
             for channel, fields in self._templates.items()
             if channel in recipient
         }
+        if Channel.SMS in content:
+            content[Channel.SMS]["text"] = sms_text(content[Channel.SMS]["text"], self._client)
+        return content
 
 
 def _render(template: Template, values: dict[str, str], field: str) -> str:
