@@ -108,6 +108,11 @@ class Provider(ABC):
         """Read what recipients wrote, where a webhook carries that. Raises InvalidSignature, MalformedWebhook."""
         return []
 
+    def require_plain_sms(self, message: OutgoingMessage) -> None:
+        """Let an SMS pass. Raises UnsupportedFeature for anything else."""
+        if message.channel not in self.channels or message.subject or message.html:
+            raise UnsupportedFeature(f"{self.name} sends plain SMS here")
+
     def sender_for(self, country: str) -> str:
         """Say who sends to a country (ISO 3166-1 alpha-2): setting `senders` by country, else setting `from`; "" if nobody."""
         senders = self.account.settings.get("senders") or {}

@@ -21,7 +21,6 @@ from providers.errors import (
     OutcomeUnknown,
     ProviderError,
     RateLimited,
-    UnsupportedFeature,
 )
 from providers.messages import (
     Ability,
@@ -89,8 +88,7 @@ class Infrai(Provider):
         It always carries a key: of calls without one they make one from the body, so that the same words to the same
         number would be sent only once. Body and header carry the same; the body is in their canonical JSON.
         """
-        if message.channel not in self.channels or message.subject or message.html:
-            raise UnsupportedFeature("Infrai sends plain SMS here")
+        self.require_plain_sms(message)
         key = attempt.key or attempt.id
         fields = {"to": message.to, "body": reading.clean(message.text), "idempotency_key": key}
         if sender := self.sender_for(message.country):

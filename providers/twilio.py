@@ -33,7 +33,6 @@ from providers.errors import (
     RecipientOptedOut,
     RouteRejected,
     SenderNotAllowed,
-    UnsupportedFeature,
 )
 from providers.forms import form
 from providers.messages import (
@@ -137,8 +136,7 @@ class Twilio(Provider):
     # Sending
 
     def send_request(self, message: OutgoingMessage, attempt: AttemptRef) -> HttpRequest:
-        if message.channel not in self.channels or message.subject or message.html:
-            raise UnsupportedFeature("Twilio sends plain SMS here")
+        self.require_plain_sms(message)
         sender = {SENDERS[name]: value for name, value in self._sender.items()}
         if not sender:
             raise SenderNotAllowed("the account names neither a sender nor a messaging service")

@@ -20,7 +20,6 @@ from providers.errors import (
     OutcomeUnknown,
     ProviderError,
     SenderNotAllowed,
-    UnsupportedFeature,
 )
 from providers.messages import (
     Ability,
@@ -91,8 +90,7 @@ class AwsSms(Provider):
     # Sending
 
     def send_request(self, message: OutgoingMessage, attempt: AttemptRef) -> HttpRequest:
-        if message.channel not in self.channels or message.subject or message.html:
-            raise UnsupportedFeature("AWS End User Messaging sends plain SMS here")
+        self.require_plain_sms(message)
         if not self._region_is_named_well:
             raise AuthenticationFailed("the account's region is no name of one")
         sender = self.sender_for(message.country)

@@ -14,7 +14,7 @@ from providers.base import Provider, error_for_status, read_json
 from providers.bird import webhooks
 from providers.bird.codes import FIELDS, REFUSALS, STATUS_ERRORS, TYPES, meaning
 from providers.bird.webhooks import attempt_of, part
-from providers.errors import InvalidRequest, OutcomeUnknown, ProviderError, SenderNotAllowed, UnsupportedFeature
+from providers.errors import InvalidRequest, OutcomeUnknown, ProviderError, SenderNotAllowed
 from providers.messages import (
     Ability,
     Account,
@@ -76,8 +76,7 @@ class Bird(Provider):
 
         The same attempt and words give the same bytes, however much later: a key protects no other payload.
         """
-        if message.channel not in self.channels or message.subject or message.html:
-            raise UnsupportedFeature("Bird sends plain SMS here")
+        self.require_plain_sms(message)
         sender = self.sender_for(message.country)
         if not sender:
             raise SenderNotAllowed("the account names no sender for this country")

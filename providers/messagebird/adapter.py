@@ -20,7 +20,6 @@ from providers.errors import (
     ProviderError,
     RateLimited,
     SenderNotAllowed,
-    UnsupportedFeature,
 )
 from providers.messagebird import records
 from providers.messagebird.codes import ABOUT_A_PARAMETER, PARAMETERS, REFUSALS
@@ -71,8 +70,7 @@ class MessageBird(Provider):
     # Sending
 
     def send_request(self, message: OutgoingMessage, attempt: AttemptRef) -> HttpRequest:
-        if message.channel not in self.channels or message.subject or message.html:
-            raise UnsupportedFeature("MessageBird sends plain SMS here")
+        self.require_plain_sms(message)
         sender = self.sender_for(message.country)
         if not sender:
             raise SenderNotAllowed("the account names no sender for this country")

@@ -17,7 +17,6 @@ from providers.errors import (
     ProviderError,
     SenderNotAllowed,
     UnknownRefusal,
-    UnsupportedFeature,
 )
 from providers.messages import (
     Ability,
@@ -72,8 +71,7 @@ class MySmsGate(Provider):
     # Sending
 
     def send_request(self, message: OutgoingMessage, attempt: AttemptRef) -> HttpRequest:
-        if message.channel not in self.channels or message.subject or message.html:
-            raise UnsupportedFeature("MySMSGate sends plain SMS here")
+        self.require_plain_sms(message)
         text_field = self.account.settings.get("text_field") or TEXT_FIELDS[0]
         if text_field not in TEXT_FIELDS:
             raise AccountError("the setting text_field is neither message nor text")

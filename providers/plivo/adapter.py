@@ -90,8 +90,7 @@ class Plivo(Provider):
     # Sending
 
     def send_request(self, message: OutgoingMessage, attempt: AttemptRef) -> HttpRequest:
-        if message.channel not in self.channels or message.subject or message.html:
-            raise UnsupportedFeature("Plivo sends plain SMS here")
+        self.require_plain_sms(message)
         if "<" in message.to:
             raise UnsupportedFeature("dst is a list: a number with < in it would be taken for several")
         sender = self._sender(message.country)

@@ -25,7 +25,6 @@ from providers.errors import (
     MalformedWebhook,
     OutcomeUnknown,
     ProviderError,
-    UnsupportedFeature,
 )
 from providers.messages import (
     Ability,
@@ -94,8 +93,7 @@ class Sinch(Provider):
     # Sending
 
     def send_request(self, message: OutgoingMessage, attempt: AttemptRef) -> HttpRequest:
-        if message.channel not in self.channels or message.subject or message.html:
-            raise UnsupportedFeature("Sinch sends plain SMS here")
+        self.require_plain_sms(message)
         fields: dict[str, object] = {
             "to": [message.to.removeprefix("+")],
             "type": "mt_text",

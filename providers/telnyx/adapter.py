@@ -17,7 +17,6 @@ from providers.errors import (
     ProviderError,
     SenderNotAllowed,
     UnknownRefusal,
-    UnsupportedFeature,
 )
 from providers.messages import (
     Ability,
@@ -65,8 +64,7 @@ class Telnyx(Provider):
 
         The same attempt and words give the same bytes, however much later: a key protects no other payload.
         """
-        if message.channel not in self.channels or message.subject or message.html:
-            raise UnsupportedFeature("Telnyx sends plain SMS here")
+        self.require_plain_sms(message)
         fields: dict[str, Any] = {**self._sender(message), "to": message.to, "text": reading.clean(message.text)}
         if self.account.callback_url is not None:
             fields["webhook_url"] = with_attempt(self.account.callback_url, attempt)

@@ -91,8 +91,7 @@ class Vonage(Provider):
     # Sending
 
     def send_request(self, message: OutgoingMessage, attempt: AttemptRef) -> HttpRequest:
-        if message.channel not in self.channels or message.subject or message.html:
-            raise UnsupportedFeature("Vonage sends plain SMS here")
+        self.require_plain_sms(message)
         sender = without_plus(self.sender_for(message.country))
         if not sender:
             raise SenderNotAllowed("the account names no sender")

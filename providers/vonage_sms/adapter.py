@@ -24,7 +24,6 @@ from providers.errors import (
     RateLimited,
     SenderNotAllowed,
     UnknownRefusal,
-    UnsupportedFeature,
 )
 from providers.messages import (
     Ability,
@@ -95,8 +94,7 @@ class VonageSms(Provider):
     # Sending
 
     def send_request(self, message: OutgoingMessage, attempt: AttemptRef) -> HttpRequest:
-        if message.channel not in self.channels or message.subject or message.html:
-            raise UnsupportedFeature("Vonage sends plain SMS here")
+        self.require_plain_sms(message)
         sender = without_plus(self.sender_for(message.country))
         if not sender:
             raise SenderNotAllowed("the account names no sender")

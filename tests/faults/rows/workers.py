@@ -14,6 +14,8 @@ from tests.faults.stage import Row, Stage
 
 IN_TURN = ("urgent-1", "other-1", "urgent-2", "other-2")  # so that another one serves the same lanes meanwhile
 MOVES_WITHIN = LEASE_SECONDS + 2
+LANES_OF_A_WORKER = 3
+CONNECTS_WITHIN = 2.5  # seconds from a worker's first pool processes until it takes hints
 DEATHS_AT_A_POINT = 78
 BY_WEB = {
     "accepted, not committed",
@@ -25,20 +27,30 @@ BY_WEB = {
 def kill_groups(stage: Stage) -> None:
     """kill -9 of a worker with all its processes."""
     for turn in range(stage.times(20)):
-        stage.pause_about(0.8)
+        name = IN_TURN[turn % len(IN_TURN)]
+        _have_another_serve(stage, name)
         claims = stage.house.claims()
-        stage.house.kill(IN_TURN[turn % len(IN_TURN)])
+        stage.house.kill(name)
         stage.verdict.worker_kills += 1
         stage.recovered(stage.house.until_moved(claims), within=MOVES_WITHIN, what="after a worker's death")
 
 
 def kill_main_processes(stage: Stage) -> None:
     for turn in range(stage.times(20)):
-        stage.pause_about(0.8)
+        name = IN_TURN[turn % len(IN_TURN)]
+        _have_another_serve(stage, name)
         claims = stage.house.claims()
-        os.kill(stage.house.processes.process_id(IN_TURN[turn % len(IN_TURN)]), signal.SIGKILL)
+        os.kill(stage.house.processes.process_id(name), signal.SIGKILL)
         stage.verdict.worker_kills += 1
         stage.recovered(stage.house.until_moved(claims), within=MOVES_WITHIN, what="after a main process's death")
+
+
+def _have_another_serve(stage: Stage, name: str) -> None:
+    """Wait for the other worker of the same lanes, which a kill before this one may have taken; and for a random while."""
+    (other,) = (each for each in WORKERS if each != name and each.split("-")[0] == name.split("-")[0])
+    if stage.house.wait(lambda: len(stage.house.children(other)) >= LANES_OF_A_WORKER, seconds=30):
+        stage.pause(CONNECTS_WITHIN)
+    stage.pause_about(0.5)
 
 
 def kill_children(stage: Stage) -> None:

@@ -15,11 +15,11 @@ from itertools import islice
 from typing import Any
 
 from providers.sandbox import roles
+from providers.sandbox.bearer import BearerVendor
 from providers.sandbox.book import Ledger, Message
 from providers.sandbox.callbacks import Callback
 from providers.sandbox.poster import Outcome
 from providers.sandbox.roles import Role, Step, Word
-from providers.sandbox.vendor import Vendor
 from providers.sandbox.vendors.bird.rules import CODES, KEY_LIMIT, Objection, read
 from providers.sandbox.vendors.bird.shapes import Sms, error, event, new_id, page_of, record, signed, status_of
 from providers.sandbox.wire import JSON, Reply, Request, encode_json, json_reply
@@ -44,7 +44,7 @@ class First:
     ends_at: float
 
 
-class BirdVendor(Vendor):
+class BirdVendor(BearerVendor):
     """The books hold what is sent: a call repeated with its idempotency key is no second message."""
 
     provider = "bird"
@@ -53,14 +53,8 @@ class BirdVendor(Vendor):
     def __init__(self, *args: Any, **named: Any) -> None:
         super().__init__(*args, **named)
         ledgers = self.book.of(self.provider)
-        self._by_key = {ledger.account.credentials["api_key"]: ledger for ledger in ledgers}
         self._secrets = {ledger.slug: _secret(ledger.account.credentials["webhook_secret"]) for ledger in ledgers}
         self._firsts: dict[tuple[str, str], First] = {}  # by account and idempotency key
-
-    def caller(self, request: Request) -> tuple[Ledger | None, bool]:
-        scheme, _, key = request.headers.get("authorization", "").partition(" ")
-        ledger = self._by_key.get(key) if scheme.lower() == "bearer" else None
-        return ledger, ledger is not None
 
     def kind(self, request: Request) -> str:
         if request.path == MESSAGES:

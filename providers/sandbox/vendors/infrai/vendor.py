@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from providers.sandbox import roles
+from providers.sandbox.bearer import BearerVendor
 from providers.sandbox.book import Ledger, Message
 from providers.sandbox.callbacks import Callback
 from providers.sandbox.roles import Role, Word
-from providers.sandbox.vendor import Vendor
 from providers.sandbox.vendors.infrai.rules import USUAL_CODES, Objection, read
 from providers.sandbox.vendors.infrai.shapes import STATES, Sms, error, history, status, taken
 from providers.sandbox.wire import Reply, Request, json_reply
@@ -36,19 +36,13 @@ class First:
     began_at: float
 
 
-class InfraiVendor(Vendor):
+class InfraiVendor(BearerVendor):
     provider = "infrai"
     needs = ("api_key",)
 
     def __init__(self, *args: Any, **named: Any) -> None:
         super().__init__(*args, **named)
-        self._by_key = {ledger.account.credentials["api_key"]: ledger for ledger in self.book.of(self.provider)}
         self._firsts: dict[tuple[str, str], First] = {}  # by account and idempotency key
-
-    def caller(self, request: Request) -> tuple[Ledger | None, bool]:
-        scheme, _, key = request.headers.get("authorization", "").partition(" ")
-        ledger = self._by_key.get(key) if scheme.lower() == "bearer" else None
-        return ledger, ledger is not None
 
     def kind(self, request: Request) -> str:
         if request.method == "POST" and request.path == SEND:

@@ -10,11 +10,11 @@ from itertools import count, islice
 from typing import Any
 
 from providers.sandbox import roles
+from providers.sandbox.bearer import BearerVendor
 from providers.sandbox.book import Ledger, Message
 from providers.sandbox.callbacks import Callback
 from providers.sandbox.poster import Outcome
 from providers.sandbox.roles import Word
-from providers.sandbox.vendor import Vendor
 from providers.sandbox.vendors.mysmsgate.rules import TEXTS, Objection, read, text_of
 from providers.sandbox.vendors.mysmsgate.shapes import STATUSES, entry, error, report, single, sms_of, taken
 from providers.sandbox.wire import JSON, Reply, Request, encode_json, json_reply
@@ -27,19 +27,13 @@ KINDS = {
 PAGE_SIZE_LIMIT = 200
 
 
-class MySmsGateVendor(Vendor):
+class MySmsGateVendor(BearerVendor):
     provider = "mysmsgate"
     needs = ("api_key",)
 
     def __init__(self, *args: Any, **named: Any) -> None:
         super().__init__(*args, **named)
-        self._by_key = {ledger.account.credentials["api_key"]: ledger for ledger in self.book.of(self.provider)}
         self._ids = count(int(time.time() * 1000))  # so that a sandbox started later gives no id twice
-
-    def caller(self, request: Request) -> tuple[Ledger | None, bool]:
-        scheme, _, key = request.headers.get("authorization", "").partition(" ")
-        ledger = self._by_key.get(key) if scheme.lower() == "bearer" else None
-        return ledger, ledger is not None
 
     def kind(self, request: Request) -> str:
         return KINDS.get((request.method, request.path), "other")

@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from providers.sandbox import roles
+from providers.sandbox.bearer import BearerVendor
 from providers.sandbox.book import Ledger, Message
 from providers.sandbox.callbacks import Callback
 from providers.sandbox.poster import Outcome
 from providers.sandbox.roles import Word
-from providers.sandbox.vendor import Vendor
 from providers.sandbox.vendors.telnyx.rules import CONFLICT, KEY, TITLES, Objection, read
 from providers.sandbox.vendors.telnyx.shapes import (
     STATUSES,
@@ -49,7 +49,7 @@ class First:
     ends_at: float
 
 
-class TelnyxVendor(Vendor):
+class TelnyxVendor(BearerVendor):
     """Signs with the credential `webhook_private_key` (base64 of 32 bytes), which only the sandbox has.
 
     The books hold what is sent: a call repeated with its idempotency key is no second message.
@@ -61,16 +61,10 @@ class TelnyxVendor(Vendor):
     def __init__(self, *args: Any, **named: Any) -> None:
         super().__init__(*args, **named)
         ledgers = self.book.of(self.provider)
-        self._by_key = {ledger.account.credentials["api_key"]: ledger for ledger in ledgers}
         self._signing = {
             ledger.slug: private_key(ledger.account.credentials["webhook_private_key"]) for ledger in ledgers
         }
         self._firsts: dict[tuple[str, str], First] = {}  # by account and idempotency key
-
-    def caller(self, request: Request) -> tuple[Ledger | None, bool]:
-        scheme, _, key = request.headers.get("authorization", "").partition(" ")
-        ledger = self._by_key.get(key) if scheme.lower() == "bearer" else None
-        return ledger, ledger is not None
 
     def kind(self, request: Request) -> str:
         if request.method == "POST" and request.path == SEND:
