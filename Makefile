@@ -31,7 +31,7 @@ else
 	exit $$((rest ? rest : told))
 endif
 
-faults: $(INSTALLED)  ## Break everything and judge the promises, in 25 minutes; ARGS="--row broker" plays some
+faults: $(INSTALLED)  ## Break everything and judge the promises, in half an hour; ARGS="--row broker" plays some
 	@$(WITH_SERVERS) .venv/bin/python -m tests.faults $(ARGS)
 
 bench: $(INSTALLED) .venv-bench/.installed  ## Measure speed and cost against ceilings and other designs, in half an hour; ARGS="--only P1,P6" measures some
