@@ -6,6 +6,7 @@ from django.db import models
 from django.db.models.functions import Now
 
 from notifications.sms.fit import OnLong
+from notifications.sms.numbers import Kind
 from notifications.sms.segments import MOST_SEGMENTS
 
 INTERNAL = "internal"  # the client of Django code in this project; made by a migration
@@ -35,6 +36,15 @@ class Client(models.Model):
     plain_sms = models.BooleanField(
         default=False, db_default=False,
         help_text="Write curly quotes, dashes and the like as an SMS has them, where that makes a text shorter.",
+    )  # fmt: skip
+    sms_kinds = ArrayField(
+        models.CharField(max_length=15, choices=[(kind.value, kind.value) for kind in Kind]),
+        default=list, db_default=[], blank=True,
+        help_text="Kinds of numbers that SMS may go to; empty means all but landline, premium, shared-cost, personal and short ones.",
+    )  # fmt: skip
+    sms_hourly = models.JSONField(
+        default=dict, db_default=models.Value({}, models.JSONField()), blank=True,
+        help_text='How many SMS an hour may go to a country, against toll fraud: {"DE": 5000, "*": 100}; * is each other one.',
     )  # fmt: skip
     created_at = models.DateTimeField(db_default=Now(), editable=False)
 

@@ -19,6 +19,8 @@ class OutboxEntry(models.Model):
     due_at = models.DateTimeField()
     claim = models.UUIDField(null=True)  # who holds it, until due_at
     strikes = models.SmallIntegerField(db_default=0)  # claims that were never recorded
+    turn_at = models.DateTimeField(null=True)  # its place in the queue of an account with a rate
+    turn_account = models.BigIntegerField(null=True)  # whose
     attempt = models.SmallIntegerField(null=True)
     account = models.ForeignKey(
         ProviderAccount, on_delete=models.PROTECT, null=True, db_constraint=False, db_index=False
