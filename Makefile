@@ -4,7 +4,7 @@ PYTHON ?= python3
 UV := uv==0.13.9
 INSTALLED := .venv/.installed
 CHROMIUM := /usr/bin/chromium
-PROCESSES := tests/journeys tests/faults/test_short.py
+BESIDE := tests/journeys tests/faults/test_short.py tests/providers
 WITH_SERVERS := .venv/bin/python -m config.launcher --
 
 .DEFAULT_GOAL := help
@@ -23,11 +23,11 @@ test: $(INSTALLED)  ## Run the tests; ARGS="-k retry" passes arguments to pytest
 ifdef ARGS
 	@$(WITH_SERVERS) .venv/bin/python -m pytest $(ARGS)
 else
-	@log=$$(mktemp); echo 'Journeys and faults run beside the rest, on servers of their own; what they say comes last.'; \
-	$(WITH_SERVERS) .venv/bin/python -m pytest $(PROCESSES) >"$$log" 2>&1 & journeys=$$!; \
-	trap 'kill $$journeys 2>/dev/null; rm -f "$$log"; exit 130' INT TERM; \
-	$(WITH_SERVERS) .venv/bin/python -m pytest $(PROCESSES:%=--ignore=%); rest=$$?; \
-	wait $$journeys; told=$$?; cat "$$log"; rm -f "$$log"; \
+	@log=$$(mktemp); echo 'Half of it runs beside the rest, on servers of its own; what that says comes last.'; \
+	$(WITH_SERVERS) .venv/bin/python -m pytest $(BESIDE) >"$$log" 2>&1 & beside=$$!; \
+	trap 'kill $$beside 2>/dev/null; rm -f "$$log"; exit 130' INT TERM; \
+	$(WITH_SERVERS) .venv/bin/python -m pytest $(BESIDE:%=--ignore=%); rest=$$?; \
+	wait $$beside; told=$$?; cat "$$log"; rm -f "$$log"; \
 	exit $$((rest ? rest : told))
 endif
 
@@ -46,12 +46,12 @@ bench-quick: $(INSTALLED)  ## The same in three minutes, without the other desig
 	@{ .venv-bench/bin/python -m pip install -qq --disable-pip-version-check -r requirements-bench.in && touch $@; } \
 		|| echo 'They could not be installed, and will be missing in the table.' >&2
 
-test-oracles: .venv-oracles/.installed  ## Hold the counting of SMS against other people's libraries
+test-oracles: .venv-oracles/.installed  ## Hold adapters against the vendors' SDKs, and the counting of SMS against other counters
 	@.venv-oracles/bin/python -m pytest -c /dev/null --rootdir=. --noconftest --import-mode=importlib \
 		-p no:cacheprovider tests/oracles $(ARGS)
 
 .venv-oracles/.installed: requirements-oracle.txt
-	@echo 'Installing the libraries to compare with into .venv-oracles …'
+	@echo 'Installing the SDKs and libraries to compare with into .venv-oracles …'
 	@$(PYTHON) -m venv .venv-oracles && echo '*' >.venv-oracles/.gitignore
 	@.venv-oracles/bin/python -m pip install -qq --disable-pip-version-check -r requirements-oracle.txt && touch $@
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -64,6 +65,23 @@ class Environment(environs.Env):
     def dsn(self, name: str) -> str:
         """Read the address of a Sentry project; empty without one."""
         return self.str(name, default="", validate=_dsn) or ""
+
+    def networks(self, name: str) -> list[IPv4Network | IPv6Network]:
+        """Read networks between commas, e.g. 10.0.0.0/8; none by default."""
+        return [ip_network(word) for word in self._checked_words(name, [], _network)]
+
+    def ports(self, name: str, default: Sequence[int]) -> frozenset[int]:
+        """Read ports between commas."""
+        return frozenset(int(word) for word in self._checked_words(name, [*map(str, default)], _port))
+
+    def _checked_words(self, name: str, default: Sequence[str], check: Callable[[str], None]) -> list[str]:
+        def check_all(text: str) -> None:
+            for word in text.split(","):
+                if word.strip():
+                    check(word.strip())
+
+        text = self.str(name, default=",".join(default), validate=check_all) or ""
+        return [word.strip() for word in text.split(",") if word.strip()]
 
     def numbers(self) -> dict[str, Any]:
         """Read every field of Numbers from the variable of the same name in capitals; absent ones keep their default."""
@@ -129,6 +147,18 @@ def _is_url(text: str) -> bool:
 def _level(value: str) -> None:
     if value.upper() not in LEVELS:
         raise environs.ValidationError(f"must be one of {', '.join(LEVELS)}")
+
+
+def _network(value: str) -> None:
+    try:
+        ip_network(value)
+    except ValueError:
+        raise environs.ValidationError("must be networks like 10.0.0.0/8,fd00::/8") from None
+
+
+def _port(value: str) -> None:
+    if not value.isascii() or not value.isdigit() or not 0 < int(value) < 65536:
+        raise environs.ValidationError("must be ports like 443,8443")
 
 
 def _dsn(value: str) -> None:

@@ -95,6 +95,13 @@ def _optional() -> list[Variable]:
             "true",
         ),
         ("SEND_TRANSPORT", "auto (curl for lane bulk), curl or requests for all lanes.", "auto"),
+        (
+            "WEBHOOK_NETWORKS",
+            "Networks that events may go to although they are not public. Whoever may add endpoints reaches all in them.",
+            "10.20.0.0/24",
+        ),
+        ("WEBHOOK_HTTP", "Events may go over plain HTTP, too: to port 80 and those below.", "false"),
+        ("WEBHOOK_PORTS", "Ports that events may go to.", "443,8443"),
         ("LOG_LEVEL", "DEBUG, INFO, WARNING, ERROR or CRITICAL.", "INFO"),
         ("LOG_JSON", "Logs as JSON, for machines.", "false"),
         ("SENTRY_DSN", "Reports surprises, without addresses and texts.", "https://key@sentry.example.org/1"),

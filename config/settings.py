@@ -9,6 +9,7 @@ from notifications.lanes import Lane
 from notifications.numbers import BODY_BYTES
 from notifications.redaction import passwords_in, redactor
 from providers.transport.choice import KINDS as TRANSPORTS
+from providers.transport.foreign import ForeignRules
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -133,6 +134,11 @@ redactor.learn(
 LOGGING = logging_settings(env.level("LOG_LEVEL"), as_json=env.bool("LOG_JSON", default=False))
 SENTRY_DSN = env.dsn("SENTRY_DSN")
 SEND_TRANSPORT = env.choice("SEND_TRANSPORT", TRANSPORTS)
+WEBHOOKS = ForeignRules(
+    networks=env.networks("WEBHOOK_NETWORKS"),
+    allows_http=env.bool("WEBHOOK_HTTP", default=False),
+    ports=env.ports("WEBHOOK_PORTS", default=[443, 8443]),
+)
 
 env.seal()  # here a process ends that lacks a variable, and names them all
 if SENTRY_DSN:

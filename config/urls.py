@@ -12,4 +12,5 @@ urlpatterns = [
     path("healthz", health.alive),
     path("readyz", health.ready),
     path("webhooks/", include("notifications.webhooks.urls")),
+    path("unsubscribe/", include("notifications.public.urls")),
 ]

@@ -5,24 +5,20 @@ from __future__ import annotations
 import hmac
 import json
 import re
-from dataclasses import dataclass
-from functools import cache
+from unicodedata import normalize
 
+import idna
 import phonenumbers
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
-from phonenumbers import (
-    COUNTRY_CODE_TO_REGION_CODE,
-    NumberParseException,
-    PhoneMetadata,
-    PhoneNumberFormat,
-    ValidationResult,
-)
+from phonenumbers import NumberParseException, PhoneNumber, PhoneNumberFormat, ValidationResult
 
+from notifications.devices import device
+from notifications.sms.kinds import country_of, is_short, planned
 from providers.messages import Channel
 
-ADDRESS_LIMIT = 254  # characters of an e-mail address, RFC 5321 section 4.5.3
+ADDRESS_LIMIT = 254  # bytes of an e-mail address, RFC 5321 section 4.5.3
 
 
 class InvalidAddress(ValueError):
@@ -35,7 +31,7 @@ class InvalidAddress(ValueError):
 
 
 def normalise(channel: Channel, address: str, *, region: str | None = None) -> str:
-    """The one spelling of an address: E.164, or an e-mail address with its domain in lower case. Raises InvalidAddress.
+    """The one spelling of an address: E.164, or an e-mail address with its domain as DNS knows it. Raises InvalidAddress.
 
     A phone number must be possible: of a length that its country has. Whether it is in use only its provider knows, and
     numbering plans change. Nothing is guessed: letters are not read as a keypad's digits, and no extension is cut off.
@@ -53,38 +49,20 @@ def _phone_number(text: str, region: str | None) -> str:
         raise InvalidAddress("not a phone number", accepted) from error
     if number.extension or any(character.isalpha() for character in text):
         raise InvalidAddress("not a phone number", accepted)
+    if is_short(text, region):
+        raise InvalidAddress("is a short number, which only its own country's networks know", accepted)
     if phonenumbers.is_possible_number_with_reason(number) != ValidationResult.IS_POSSIBLE:
-        raise InvalidAddress("no number of this length exists there", accepted)
+        raise _impossible(number, accepted)
     return phonenumbers.format_number(number, PhoneNumberFormat.E164)
 
 
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """What a country code says about the digits behind it."""
-
-    regions: tuple[str, ...]  # the main one first
-    lengths: frozenset[int]
-    national_prefix: re.Pattern[str] | None  # what people may have typed before them at home
+_OLD_MEXICAN = re.compile(r"\+521[0-9]{10}")
 
 
-@cache
-def _plan(country_code: int) -> _Plan | None:
-    regions = COUNTRY_CODE_TO_REGION_CODE.get(country_code)
-    metadata = PhoneMetadata.metadata_for_region_or_calling_code(country_code, regions[0]) if regions else None
-    if regions is None or metadata is None or metadata.general_desc is None:
-        return None
-    general = metadata.general_desc
-    lengths = frozenset(general.possible_length) - frozenset(general.possible_length_local_only)
-    prefix = metadata.national_prefix_for_parsing
-    return _Plan(regions, lengths, re.compile(prefix) if prefix else None)
-
-
-def _planned(digits: str) -> tuple[_Plan, str] | None:
-    """The plan that digits after a plus sign follow, and what is left of them; no country code begins with another."""
-    for size in (1, 2, 3):
-        if plan := _plan(int(digits[:size])):
-            return plan, digits[size:]
-    return None
+def _impossible(number: PhoneNumber, accepted: str) -> InvalidAddress:
+    if _OLD_MEXICAN.fullmatch(phonenumbers.format_number(number, PhoneNumberFormat.E164)):
+        return InvalidAddress("has the 1 behind +52 that Mexico abolished in 2019", "the number without it")
+    return InvalidAddress("no number of this length exists there", accepted)
 
 
 _E164 = re.compile(r"\+[1-9][0-9]{6,14}")
@@ -92,47 +70,76 @@ _E164 = re.compile(r"\+[1-9][0-9]{6,14}")
 
 def _is_written_out(text: str) -> bool:
     """Whether a phone number is in E.164 already, so that parsing it changes nothing. Takes a tenth of the time."""
-    if not _E164.fullmatch(text) or (planned := _planned(text[1:])) is None:
+    if not _E164.fullmatch(text) or (found := planned(text[1:])) is None:
         return False
-    plan, national = planned
-    if len(national) not in plan.lengths or national[0] == "0":
-        return False
-    return plan.national_prefix is None or plan.national_prefix.match(national) is None
+    plan, national = found
+    return len(national) in plan.lengths and national[0] != "0" and not plan.changes(national)
+
+
+_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
 
 
 def _email(text: str, region: str | None) -> str:
-    accepted = "one e-mail address in ASCII, e.g. ana@example.org"
-    if len(text) > ADDRESS_LIMIT or not text.isascii():
+    """Of several spellings of a mailbox or a domain one is kept, so that an address is suppressed however it is written."""
+    accepted = "one e-mail address, e.g. ana@example.org"
+    local, _, domain = text.rpartition("@")
+    if not text.isascii():
+        local, domain = _composed(local, accepted), _ascii_domain(domain, accepted)
+    address = f"{local}@{domain.lower()}"
+    if len(address.encode()) > ADDRESS_LIMIT:
         raise InvalidAddress("not an e-mail address we can send to", accepted)
     try:
-        validate_email(text)
+        # A mailbox may have letters beyond ASCII wherever it may have an x: RFC 6531.
+        validate_email(address if address.isascii() else _BEYOND_ASCII.sub("x", address))
     except ValidationError as error:
         raise InvalidAddress("not an e-mail address", accepted) from error
-    local, _, domain = text.rpartition("@")
-    return f"{local}@{domain.lower()}"
+    return address
 
 
-_READERS = {Channel.SMS: _phone_number, Channel.EMAIL: _email}
+def _composed(local: str, accepted: str) -> str:
+    """A mailbox with each of its letters as one character, and nothing in it that is invisible."""
+    composed = normalize("NFC", local)
+    if not composed.isprintable():
+        raise InvalidAddress("not an e-mail address", accepted)
+    return composed
+
+
+def _ascii_domain(domain: str, accepted: str) -> str:
+    """A domain by IDNA 2008. By the older rules, which Python and Django know, straße.example is somebody else's."""
+    try:
+        return idna.encode(domain, uts46=True).decode()
+    except UnicodeError as error:
+        raise InvalidAddress("no domain of this name can exist", accepted) from error
+
+
+def _device(text: str, region: str | None) -> str:
+    if (known := device(text)) is None:
+        raise InvalidAddress("not a device", "a push service and its token, e.g. fcm:TOKEN or apns:TOKEN")
+    return known
+
+
+def _endpoint(text: str, region: str | None) -> str:
+    if not re.fullmatch(r"[a-z0-9-]{1,50}", text):
+        raise InvalidAddress("not the name of an endpoint", "the name of one of the client's endpoints")
+    return text
+
+
+_READERS = {
+    Channel.SMS: _phone_number,
+    Channel.EMAIL: _email,
+    Channel.PUSH: _device,
+    Channel.WEBHOOK: _endpoint,
+}
 
 
 def country(channel: str, address: str) -> str:
     """The ISO 3166 country of a phone number in E.164; empty where there is none."""
-    if channel != Channel.SMS:
-        return ""
-    planned = _planned(address[1:])
-    if planned is not None and len(planned[0].regions) == 1:
-        return _country_or_none(planned[0].regions[0])
-    region = phonenumbers.region_code_for_number(phonenumbers.parse(address))
-    return _country_or_none(region)
-
-
-def _country_or_none(region: str | None) -> str:
-    return region if region and len(region) == 2 else ""
+    return country_of(address) if channel == Channel.SMS else ""
 
 
 def address_hash(channel: str, address: str) -> str:
     """What stands for an address where the address itself must not: keyed, so that a list of hashes tells nothing."""
-    text = f"{channel}:{address.lower()}"
+    text = f"{channel}:{address if channel == Channel.PUSH else address.lower()}"  # tokens tell cases apart
     return hmac.digest(settings.ADDRESS_KEY, text.encode(), "sha256").hex()
 
 

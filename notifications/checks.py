@@ -9,7 +9,7 @@ import structlog
 from django.core.checks import CheckMessage, Error, Tags, Warning, register
 from django.db import DEFAULT_DB_ALIAS
 
-from notifications.services.doctor import accounts, database, routes
+from notifications.services.doctor import accounts, database, endpoints, routes
 from notifications.services.doctor.examination import SETTINGS
 from notifications.services.doctor.findings import Finding, Severity
 
@@ -46,6 +46,7 @@ def _stored() -> Iterator[Finding]:
     if any(finding.code in database.CLOSED for finding in found) or any(database.migrations()):
         return  # `migrate` runs the checks too, when there are no tables yet
     yield from accounts.findings()
+    yield from endpoints.findings()
     yield from routes.findings()
 
 

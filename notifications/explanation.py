@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
+from notifications.accounts import accounts
 from notifications.addresses import mask
 from notifications.models import DeadLetter, Message, Notification
 from notifications.reasons import SENTENCES, Reason
 from notifications.states import OPEN, State
 
-CHANNELS = {"sms": "SMS", "email": "e-mail"}
+CHANNELS = {"sms": "SMS", "email": "e-mail", "push": "push", "webhook": "webhook"}
 
 _STATES = {
     State.QUEUED: "is queued",
@@ -34,7 +37,19 @@ def explain_message(message: Message) -> str:
     """Where one message is, and why."""
     channel = CHANNELS.get(message.channel, message.channel)
     because = f", because {SENTENCES[Reason(message.reason)]}" if message.reason in set(Reason) else ""
-    return f"the {channel} {_STATES[State(message.state)]}{because}"
+    turn = f", and {waits[1]}" if (waits := turn_of(message)) else ""
+    return f"the {channel} {_STATES[State(message.state)]}{because}{turn}"
+
+
+def turn_of(message: Message) -> tuple[datetime, str] | None:
+    """When a queued message that a rate keeps waiting has its turn, and where. Reads its entry."""
+    entry = None if message.state != State.QUEUED or message._state.adding else getattr(message, "entry", None)
+    if entry is None or entry.turn_at is None:
+        return None
+    keeper = accounts.get(entry.turn_account)
+    at = f"{entry.turn_at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+    where = f"waits for its turn at {keeper.slug}, until {at}" if keeper else f"waits for a turn, expected at {at}"
+    return entry.turn_at, where
 
 
 def explain_letter(letter: DeadLetter) -> str:

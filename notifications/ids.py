@@ -11,6 +11,7 @@ from hashlib import blake2b
 from uuid import UUID
 
 _SEQUENCE_BITS = 12
+_STEP_BITS = 4
 
 
 class AscendingIds:
@@ -48,15 +49,16 @@ def first_id_at(moment: datetime) -> UUID:
 _ascending = AscendingIds()
 
 
-def step_id(notification_id: UUID, step: int) -> UUID:
+def step_id(notification_id: UUID, step: int, part: int = 0) -> UUID:
     """The id of a step's message: the same whenever that step begins, were it once more after a restore from a backup.
 
-    It lies beside its notification's, in the order of the steps: time and sequence are kept, and the step and a hash take
-    the place of the random bits.
+    It lies beside its notification's: time and sequence are kept, and step (up to 15), part and a hash take the place of
+    the random bits.
     """
-    digest = blake2b(notification_id.bytes + step.to_bytes(2), digest_size=8).digest()
+    place = part << _STEP_BITS | step
+    digest = blake2b(notification_id.bytes + place.to_bytes(2), digest_size=8).digest()
     hashed = int.from_bytes(digest) >> 16  # 48 bits
-    return UUID(int=notification_id.int >> 62 << 62 | (step & 0x3FFF) << 48 | hashed)
+    return UUID(int=notification_id.int >> 62 << 62 | (place & 0x3FFF) << 48 | hashed)
 
 
 def new_id() -> UUID:

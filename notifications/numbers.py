@@ -29,6 +29,8 @@ class Numbers:
     wave_size: int = 200  # entries in one begin, at most
     flush_seconds: float = 0.1  # answers are recorded at least this often
     flush_count: int = 200
+    put_off_seconds: float = 1.0  # until what found too many before it at its account is looked at again, on average
+    longest_put_off_seconds: float = 30.0  # the same, at most, where many more wait for it
     drain_seconds: float = 15.0  # then a drain hints again and returns
     database_retry_seconds: float = 0.5  # between tries to record while the database is away
 
@@ -42,12 +44,43 @@ class Numbers:
     normal_expiry_seconds: float = DAY
     bulk_expiry_seconds: float = 3 * DAY
 
+    event_expiry_seconds: float = 30 * DAY  # how long an event waits for its endpoint, while that is switched off
+
+    endpoint_off_seconds: float = HOUR  # how often an event looks whether its endpoint is on again
+    endpoint_secret_overlap_seconds: float = DAY  # for so long the secret before signs beside a new one
+    endpoints_of_a_client: int = 20
+    endpoint_warn_seconds: float = DAY  # an endpoint that has failed for so long has its owner told,
+    endpoint_fail_seconds: float = 5 * DAY  # and after so long is switched off
+
+    soft_bounces: int = 5  # so many e-mails in a row that an address did not take for a passing reason,
+    soft_bounce_days: float = 30.0  # within so many days, and nothing is sent there
+    soft_bounce_rest_days: float = 90.0  # for so long
+
     receipt_deadline_seconds: float = 3 * DAY  # then a message that was sent ends unconfirmed
     look_up_again_seconds: float = 60.0  # between the two clear "not there" that allow a re-send
     check_pace: float = 1.0  # multiplies every wait between status checks
+    list_checks_from: int = 10  # status questions to one account from which on its provider's list is read instead
+    list_pages: int = 5  # of such a list, at most
     failures_in_a_row: int = 5  # calls that a provider failed in one process before the account rests in that country
+    failing_share: float = 0.5  # of its calls within `failing_seconds` that it failed, and it rests as well,
+    failing_calls: int = 20  # if there were so many
+    failing_seconds: float = 60.0
     trouble_seconds: float = 60.0  # for so long; then it is tried with one message at a time
+    places_seconds: float = 5.0  # how far ahead places under a rate go to bulk; to urgent lanes farther
+    place_early_seconds: float = 0.05  # before its turn a message may go
+    place_late_seconds: float = 0.5  # after its turn, at least; after that its place is lost
+    turn_poll_seconds: float = 0.1  # between claims of a drain that waits for a turn
+    doubt_seconds: float = 600.0  # how shortly before and after a doubtful refusal others must have taken something
+    doubts_in_a_row: int = 5  # addresses that refuse in a row until the account is at fault, and none of them
     account_open_seconds: float = 300.0  # an account that failed is left alone this long, then tried with one message
+    arrival_age_seconds: float = 120.0  # a message is counted as arrived, or not, so long after it was taken
+    arrivals_seconds: float = 900.0  # an account is judged by what it took for so long,
+    arrivals_least: int = 20  # if that was so many,
+    arrivals_dead_share: float = 0.2  # and is dead to a country with less than this share of what usually arrives there
+    arrivals_usual_seconds: float = DAY  # what usually arrives is counted for so long before,
+    arrivals_usual_least: int = 100  # if it took so many then,
+    arrivals_usual_share: float = 0.3  # and so many arrived: where few are ever reported, nothing follows
+    arrivals_keep_days: float = 2.0
     cache_seconds: float = 5.0  # accounts, routes and clients, per process
 
     batch_bytes: int = 512 * 1024 * 1024  # of one file with many notifications
@@ -70,6 +103,16 @@ class Numbers:
     heartbeat_seconds: float = 10.0  # between beats of the scheduler; control workers beat with every sweep
     heartbeats_missed: int = 3  # then it is said
     transaction_alarm_seconds: float = 300.0  # a transaction open for longer in our database alarms
+
+    @property
+    def judged_seconds(self) -> float:
+        """How far back an account's arrivals are looked at when it is judged."""
+        return self.arrival_age_seconds + self.arrivals_seconds
+
+    @property
+    def connections(self) -> int:
+        """Of one process: those of a drain, and half as many for strangers that may be slow."""
+        return self.send_concurrency + self.send_concurrency // 2
 
     @property
     def longest_wave_seconds(self) -> float:

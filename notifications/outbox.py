@@ -14,6 +14,7 @@ from notifications.lanes import Lane, Priority
 from notifications.numbers import numbers
 from notifications.sql.claim import Claimed
 from notifications.states import State
+from notifications.tempo import learned
 
 Item = TypeVar("Item")
 
@@ -67,11 +68,12 @@ def call_seconds(priority: str) -> float:
 class WaveSize:
     """How many calls to begin at once: what K connections can start within a second, learned from the last calls."""
 
-    def __init__(self, seconds: float = 0.05) -> None:
+    def __init__(self, connections: Callable[[], int] | None = None, seconds: float = 0.05) -> None:
+        self._connections = connections or (lambda: numbers().send_concurrency)  # that are free for a wave
         self._seconds = seconds
 
     def __call__(self) -> int:
-        k = numbers().send_concurrency
+        k = self._connections()
         return max(k, min(numbers().wave_size, math.floor(k * numbers().late_start_seconds / self._seconds)))
 
     @property
@@ -81,8 +83,7 @@ class WaveSize:
 
     def learn(self, seconds: float) -> None:
         """Note how long a call took; a slow one counts at once, fast ones bring the estimate down slowly."""
-        seconds = max(seconds, 0.001)
-        self._seconds = max(seconds, 0.9 * self._seconds + 0.1 * seconds)
+        self._seconds = learned(self._seconds, seconds)
 
 
 def waves(items: Sequence[Item], size: Callable[[], int]) -> Iterator[Sequence[Item]]:

@@ -32,11 +32,13 @@ class Reason(StrEnum):
     ROUTE_REJECTED = "route_rejected"
     ACCOUNT_AT_FAULT = "account_at_fault"
     INVALID_REQUEST = "invalid_request"
+    NOT_CARRIED = "not_carried"
     NOT_REACHED = "not_reached"
     EXPIRED_AT_PROVIDER = "expired_at_provider"
     NOT_DELIVERED = "not_delivered"
     BOUNCED = "bounced"
     REPLAYED = "replayed"
+    ENDPOINT_OFF = "endpoint_off"
 
 
 SENTENCES = {
@@ -44,7 +46,7 @@ SENTENCES = {
     Reason.NO_ACCOUNT: "no provider account for this channel can send now",
     Reason.STOPPED: "it was cancelled",
     Reason.INCIDENT_OVER: "its incident ended",
-    Reason.DELIVERED_BY_ANOTHER_STEP: "another step delivered first",
+    Reason.DELIVERED_BY_ANOTHER_STEP: "another message of the same notification was delivered first",
     Reason.TOO_LATE: "it was no longer useful",
     Reason.WINDOW_OVER: "its time ran out and the next step began",
     Reason.ADDRESS_SUPPRESSED: "the address is suppressed",
@@ -66,9 +68,11 @@ SENTENCES = {
     Reason.ROUTE_REJECTED: "the provider cannot reach this recipient",
     Reason.ACCOUNT_AT_FAULT: "the provider account needs mending",
     Reason.INVALID_REQUEST: "the provider called the request invalid",
+    Reason.NOT_CARRIED: "the provider cannot carry all that it is made of",
     Reason.NOT_REACHED: "the recipient could not be reached",
     Reason.EXPIRED_AT_PROVIDER: "the provider gave up trying",
     Reason.NOT_DELIVERED: "the provider could not deliver it",
     Reason.BOUNCED: "the mailbox rejected it",
     Reason.REPLAYED: "an operator sent it again",
+    Reason.ENDPOINT_OFF: "its endpoint is switched off, and it waits for that to change",
 }

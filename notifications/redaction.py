@@ -17,6 +17,7 @@ PUBLIC_CREDENTIALS = ("_sid", "_user")  # names of credentials that stand in add
 _API_KEY = re.compile(r"\b(lf_live_)[\w-]+")
 _AUTHORIZATION = re.compile(r"\b(Bearer|Basic) +[\w.~+/=-]{6,}", re.IGNORECASE)
 _ROW = re.compile(r"\b(DETAIL|CONTEXT):\s[^\n]*")  # PostgreSQL: "Failing row contains (…)", the message's text included
+_LINK = re.compile(r"(/unsubscribe/)[\w-]{6,}")
 _LOGIN = re.compile(r"(?<=://)[^\s/@]*@")
 _IN_URL = re.compile(  # an address in a query, encoded once or several times
     r"%(?:25)*(?:2B|3D|20|3A|22|3F|26)(?:\d|[ ()/.+-]|%(?:25)*2[089BDF]){7,40}\d"
@@ -56,6 +57,7 @@ class Redactor:
         text = _API_KEY.sub(r"\1…", text)
         text = _AUTHORIZATION.sub(r"\1 …", text)
         text = _ROW.sub(r"\1: …", text)
+        text = _LINK.sub(r"\1…", text)
         text = _LOGIN.sub("", text)
         if "%" in text:
             text = _IN_URL.sub("…", text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from random import Random
 
 from notifications.lanes import Priority
@@ -16,12 +17,29 @@ CHECKS_SECONDS = {
 }
 
 
-def retry_in_seconds(priority: Priority, *, tries: int, retry_after_seconds: float | None, random: Random) -> float:
+def retry_in_seconds(
+    priority: Priority,
+    *,
+    tries: int,
+    retry_after_seconds: float | None,
+    random: Random,
+    schedule: Sequence[float] = (),
+) -> float:
     """How long to wait after `tries` failed tries (0 counts as 1): exponential with full jitter, at least what was asked.
 
-    The longest possible waits of all tries add up to the priority's `…_retry_seconds`.
+    The longest possible waits of all tries add up to the priority's `…_retry_seconds`. Where the field has agreed on a
+    schedule, its waits count, each up to a tenth longer.
     """
-    return max(random.uniform(0, longest_retry_seconds(priority, tries=tries)), retry_after_seconds or 0.0)
+    if schedule:
+        wait = schedule[min(max(tries, 1), len(schedule)) - 1] * random.uniform(1.0, 1.1)
+    else:
+        wait = random.uniform(0, longest_retry_seconds(priority, tries=tries))
+    return max(wait, retry_after_seconds or 0.0)
+
+
+def most_tries(schedule: Sequence[float] = ()) -> int:
+    """How many calls may fail before a message is given up."""
+    return len(schedule) + 1 if schedule else numbers().tries
 
 
 def longest_retry_seconds(priority: Priority, *, tries: int) -> float:

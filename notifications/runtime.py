@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 from providers.transport.base import Transport
+from providers.transport.inbox import Inbox
 
 
 @dataclass(frozen=True)
@@ -19,3 +20,4 @@ class Runtime:
     monotonic: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
     stopping: Callable[[], bool] = lambda: False
+    open_inbox: Callable[[], Inbox] = Inbox

@@ -2,17 +2,38 @@
 
 from __future__ import annotations
 
+import itertools
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Min
+from django.db.models import Max, Min
 
-from notifications.models import Attempt, Client, Route
+from notifications.models import Attempt, Client, Route, WebhookEndpoint
+from notifications.models.client import EVENTS
 from notifications.recent import Recent
 
 routes: Recent[dict[str, list[dict[str, Any]]]] = Recent(lambda: dict(Route.objects.values_list("name", "steps")))
 clients: Recent[dict[str, Client]] = Recent(lambda: {client.name: client for client in Client.objects.all()})
+
+
+def _endpoints() -> dict[int, list[WebhookEndpoint]]:
+    found: dict[int, list[WebhookEndpoint]] = {}
+    rows = WebhookEndpoint.objects.exclude(client__name=EVENTS)  # events have no events
+    for endpoint in rows.select_related("account").defer("account__credentials").order_by("id"):
+        found.setdefault(endpoint.client_id, []).append(endpoint)
+    return found
+
+
+endpoints: Recent[dict[int, list[WebhookEndpoint]]] = Recent(_endpoints)  # by client
+
+
+def endpoint_names(client_id: int | None) -> set[str]:
+    """What a client's endpoints are called; those of all with None."""
+    found = endpoints.get()
+    some = found.get(client_id, []) if client_id is not None else itertools.chain.from_iterable(found.values())
+    return {endpoint.account.slug for endpoint in some}
 
 
 def client_named(name: str) -> Client:
@@ -37,8 +58,16 @@ def owned_provider_ids(account_id: int, address_hash: str) -> frozenset[str]:
     return frozenset(id for id in attempts.values_list("provider_message_id", flat=True) if id)
 
 
-def key_used_at(message_id: UUID, provider_key: str) -> datetime | None:
-    """When a message was first sent under an idempotency key of its provider."""
+@dataclass(frozen=True, slots=True)
+class KeyUse:
+    """What became of an idempotency key: when it was first used, and whether any call under it was answered with a 5xx."""
+
+    first_at: datetime
+    has_failed: bool
+
+
+def key_use(message_id: UUID, provider_key: str) -> KeyUse | None:
+    """How a message was sent under an idempotency key of its provider, None if never."""
     attempts = Attempt.objects.filter(message_id=message_id, provider_key=provider_key)
-    first: datetime | None = attempts.aggregate(first=Min("began_at"))["first"]
-    return first
+    found = attempts.aggregate(first=Min("began_at"), highest=Max("http_status"))
+    return KeyUse(found["first"], (found["highest"] or 0) >= 500) if found["first"] else None

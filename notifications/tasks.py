@@ -22,11 +22,12 @@ from notifications.numbers import numbers
 from notifications.redaction import redactor
 from notifications.runtime import Runtime
 from notifications.services import apply as applying
+from notifications.services import arrivals as arriving
 from notifications.services import clean as cleaning
+from notifications.services import endpoint_health, replay
 from notifications.services import heartbeat as beating
 from notifications.services import reconcile as reconciling
 from notifications.services import redact as redacting
-from notifications.services import replay
 from notifications.services import sweep as sweeping
 from notifications.services.allowance import Allowance
 from notifications.services.deliver import Drain
@@ -65,7 +66,8 @@ class Hint(Task):  # type: ignore[type-arg]
 @cache
 def runtime(transport: str) -> Runtime:
     """The world of this process: made after the fork, kept for its life."""
-    return Runtime(make_transport(transport, numbers().send_concurrency), stopping=stopping.is_stopping)
+    carrier = make_transport(transport, numbers().connections, settings.WEBHOOKS)
+    return Runtime(carrier, stopping=stopping.is_stopping)
 
 
 def transport_of(lane: Lane) -> str:
@@ -98,6 +100,18 @@ def sweep(**_newer_arguments: Any) -> int:
 def reconcile(**_newer_arguments: Any) -> int:
     """Put stuck rows right."""
     return reconciling.reconcile(hints, now=timezone.now())
+
+
+@shared_task(name="notifications.judge_arrivals", base=Hint)
+def judge_arrivals(**_newer_arguments: Any) -> int:
+    """See whose messages arrive."""
+    return arriving.judge_arrivals(now=timezone.now())
+
+
+@shared_task(name="notifications.watch_endpoints", base=Hint)
+def watch_endpoints(**_newer_arguments: Any) -> int:
+    """See which endpoints have failed for long."""
+    return endpoint_health.watch_endpoints(now=timezone.now())
 
 
 @shared_task(name="notifications.redact", base=Hint)

@@ -9,7 +9,7 @@ from datetime import datetime
 from django.db.models import prefetch_related_objects
 
 from notifications.duplicates import second_ones
-from notifications.explanation import CHANNELS
+from notifications.explanation import CHANNELS, turn_of
 from notifications.models import Attempt, DeliveryEvent, Message, Notification, Outcome
 from notifications.models.attempt import LookedUp
 from providers.messages import EventKind
@@ -41,7 +41,7 @@ _REPORTS = {
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """One thing that happened. `kind` is notification, attempt, report or escalation."""
+    """One thing that happened, or will: `kind` is notification, attempt, report, escalation, or turn if it waits for that."""
 
     at: datetime
     kind: str
@@ -50,7 +50,9 @@ class Moment:
 
 def timeline(notification: Notification) -> list[Moment]:
     """All that is on file about a notification, oldest first. Holds no address and no text."""
-    prefetch_related_objects([notification], "messages__attempts__account", "messages__delivery_events__account")
+    prefetch_related_objects(
+        [notification], "messages__attempts__account", "messages__delivery_events__account", "messages__entry"
+    )
     messages = notification.messages.all()
     moments = [*_of_notification(notification), *(moment for message in messages for moment in _of_message(message))]
     return sorted(moments, key=lambda moment: moment.at)
@@ -77,6 +79,8 @@ def _of_message(message: Message) -> Iterator[Moment]:
         yield Moment(attempt.ended_at, "attempt", f"the {channel} was sent again: it may arrive twice")
     for event in message.delivery_events.all():
         yield Moment(event.received_at, "report", _report_text(event, channel))
+    if waits := turn_of(message):
+        yield Moment(waits[0], "turn", f"the {channel} {waits[1]}")
 
 
 def _attempt_text(attempt: Attempt, channel: str) -> str:

@@ -1,9 +1,10 @@
 """Every way a provider can say no.
 
     ProviderError
-    ├── TransientError       RateLimited, Unavailable       certainly not accepted: try again later
+    ├── TransientError       RateLimited, Unavailable, RecipientBusy, TokenRefused    certainly not accepted: try again later
     ├── OutcomeUnknown                                       perhaps accepted: a blind retry may send twice
-    ├── AccountError         AuthenticationFailed, InsufficientBalance, SenderNotAllowed
+    ├── AccountError         AuthenticationFailed, InsufficientBalance, SenderNotAllowed (SenderNotRegistered: there),
+    │                        EndpointGone (AddressForbidden: we do not call it)
     ├── RecipientError       InvalidRecipient, RecipientOptedOut, RecipientUnavailable
     ├── ContentRejected · RouteRejected · InvalidRequest · UnknownRefusal
     └── InvalidSignature                                     a webhook we do not believe
@@ -25,6 +26,8 @@ class ProviderError(Exception):
         http_status: int | None = None,
         retry_after_seconds: float | None = None,
         suppress: str | None = None,
+        is_doubtful: bool = False,
+        advice: str = "",
     ) -> None:
         super().__init__(detail or type(self).__name__)
         self.detail = detail
@@ -32,6 +35,10 @@ class ProviderError(Exception):
         self.http_status = http_status
         self.retry_after_seconds = retry_after_seconds
         self.suppress = suppress  # reason, when it is certain that the address must not be used again
+        self.is_doubtful = (
+            is_doubtful  # … unless the account's own fault is answered alike: certain while it works for others
+        )
+        self.advice = advice  # what an operator should do about it at the provider, in a sentence
 
 
 class TransientError(ProviderError):
@@ -44,6 +51,14 @@ class RateLimited(TransientError):
 
 class Unavailable(TransientError):
     """The provider could not be reached, or says that it did not process the request."""
+
+
+class RecipientBusy(TransientError):
+    """The recipient's side says "later": a full mailbox, a stranger kept waiting. The provider does its work."""
+
+
+class TokenRefused(TransientError):
+    """The token we were given is not good, or no more: with another one it may work."""
 
 
 class NotStarted(TransientError):
@@ -68,6 +83,18 @@ class InsufficientBalance(AccountError):
 
 class SenderNotAllowed(AccountError):
     pass
+
+
+class SenderNotRegistered(SenderNotAllowed):
+    """This sender in this country: not registered or approved there, or of a kind that is not taken there."""
+
+
+class EndpointGone(AccountError):
+    """The endpoint says that it is gone for good, or cannot be called as it is set up: it is switched off."""
+
+
+class AddressForbidden(EndpointGone):
+    """The endpoint's address leads where nobody outside may send us. Nothing was sent."""
 
 
 class RecipientError(ProviderError):

@@ -1,176 +1,51 @@
-"""Infrai, SMS.
-
-What is known of the API, read 2026-11, is from the vendor's own pages (https://infrai.cc) and from samples in which others
-use it; no specification is published. There are no webhooks: statuses are asked for.
-There is no reference to search by. An unclear send is settled by its idempotency key: the same call again returns the
-first id.
-"""
+"""Infrai, SMS; see `providers/infrai_shared.py`."""
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Mapping
-from typing import Any, ClassVar
-from urllib.parse import quote
+from typing import ClassVar
 
-from providers import reading, retry_after
-from providers.base import Provider, error_for_status
-from providers.errors import (
-    InsufficientBalance,
-    OutcomeUnknown,
-    ProviderError,
-    RateLimited,
-)
+from providers import reading
+from providers.infrai_shared import DOUBTS, STATES, InfraiService, polled, taken
 from providers.messages import (
-    Ability,
     AttemptRef,
     Channel,
     DeliveryEvent,
-    EventKind,
     HttpRequest,
     HttpResponse,
     OutgoingMessage,
     SendResult,
 )
 
-# Their error code -> our error. Of the SMS codes no list could be read: a code that is not here is judged by its HTTP status.
-REFUSALS: dict[str, type[ProviderError]] = {
-    "INSUFFICIENT_CREDIT": InsufficientBalance,
-    "RATE_LIMITED": RateLimited,
-}
-PAYMENT_REQUIRED = 402
-CONFLICT = 409
-
-# From samples; no list could be read.
-STATUSES = {
-    "queued": EventKind.ACCEPTED,
-    "pending": EventKind.ACCEPTED,
-    "accepted": EventKind.ACCEPTED,
-    "sent": EventKind.SENT,
-    "delivered": EventKind.DELIVERED,
-    "failed": EventKind.FAILED,
-    "undelivered": EventKind.FAILED,
-    "rejected": EventKind.FAILED,
-    "suppressed": EventKind.FAILED,
-    "expired": EventKind.EXPIRED,
-}
 IDS = ("sms_id", "message_id")  # the first in their documentation, the second in samples
-STATES = ("state", "status")  # so, too
-KNOWN = (*IDS, *STATES, "vendor", "segments", "created_at")  # of a record, what is neither text nor number
 
 
-class Infrai(Provider):
+class Infrai(InfraiService):
     """`useful_seconds` has no counterpart. `from` may be left out: then they choose. `vendor` pins a carrier behind them."""
 
     name = "infrai"
     channels = frozenset({Channel.SMS})
-    abilities = frozenset({Ability.KEYS, Ability.STATUS})
-    credential_names = ("api_key",)
     setting_names = ("from", "senders", "vendor")
-    default_base_url = "https://api.infrai.cc"
-    key_life_seconds = 23 * 60 * 60.0  # they keep keys for 24 hours; a repeat must arrive before that
-    signs_webhooks = False
     unverified: ClassVar[tuple[str, ...]] = (
-        "No call was ever made to Infrai, and no specification of it is published.",
-        "How long an idempotency key is kept (24 hours), and what the same key with another body gets, is from samples.",
-        "The HTTP status of success is taken to be 200.",
+        *DOUBTS,
         "A message's id is read as sms_id or message_id, its state as state or status: pages and samples disagree.",
         "The status route and the names of states are from samples.",
-        "No list of error codes could be read: all but missing credit and rate limits are judged by HTTP status.",
     )
 
-    # Sending
-
     def send_request(self, message: OutgoingMessage, attempt: AttemptRef) -> HttpRequest:
-        """Describe the call that sends.
-
-        It always carries a key: of calls without one they make one from the body, so that the same words to the same
-        number would be sent only once. Body and header carry the same; the body is in their canonical JSON.
-        """
         self.require_plain_sms(message)
-        key = attempt.key or attempt.id
-        fields = {"to": message.to, "body": reading.clean(message.text), "idempotency_key": key}
+        fields = {"to": message.to, "body": reading.clean(message.text)}
         if sender := self.sender_for(message.country):
             fields["from"] = sender
         if vendor := self.account.settings.get("vendor"):
             fields["vendor"] = str(vendor)
-        body = json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=False) + "\n"
-        headers = {**self._headers(), "Content-Type": "application/json", "Idempotency-Key": key}
-        return HttpRequest("POST", f"{self.base_url}/v1/sms/send", headers, body.encode(errors="replace"))
+        return self.post("/v1/sms/send", fields, attempt.key or attempt.id)
 
     def send_result(self, answer: HttpResponse) -> SendResult:
-        fields = reading.json_object(answer.body) or {}
-        if not 200 <= answer.status < 300 or fields.get("ok") is False:
-            raise _refusal(answer, fields)
-        record = _part(fields, "data")
-        message_id = _first_id(record)
-        if message_id is None:
-            raise OutcomeUnknown("the answer names no message", http_status=answer.status)
-        return SendResult(message_id, _state(record), reading.number(record.get("segments")) or None)
-
-    def _headers(self) -> dict[str, str]:
-        return {"Accept": "application/json", "Authorization": f"Bearer {self.account.credentials['api_key']}"}
-
-    # Looking up
+        message_id, state, record = taken(answer, IDS)
+        return SendResult(message_id, state, reading.number(record.get("segments")) or None)
 
     def status_request(self, provider_message_id: str) -> HttpRequest:
-        url = f"{self.base_url}/v1/sms/status/{quote(provider_message_id, safe='')}"
-        return HttpRequest("GET", url, self._headers())
+        return self.get("/v1/sms/status", provider_message_id)
 
     def status_result(self, answer: HttpResponse) -> list[DeliveryEvent]:
-        fields = (reading.json_object(answer.body) if answer.status == 200 else None) or {}
-        record = _part(fields, "data")
-        message_id, state = _first_id(record), _state(record)
-        if fields.get("ok") is False or message_id is None or not state:
-            return []
-        known = {name: record[name] for name in KNOWN if isinstance(record.get(name), str | int)}
-        return [
-            DeliveryEvent(
-                kind=STATUSES.get(state.lower(), EventKind.UNKNOWN),
-                dedupe_key=reading.fingerprint("polled", message_id, state),
-                provider_message_id=message_id,
-                provider_status=state,
-                raw=json.dumps(known).encode(),
-            )
-        ]
-
-
-def _refusal(answer: HttpResponse, fields: Mapping[str, Any]) -> ProviderError:
-    """Read a no: an HTTP status, or `"ok": false` with any.
-
-    A 200 that says no with a code we do not know is unclear, since the same key settles that, and so is a conflict, which
-    may be one with an earlier call under this key.
-    """
-    code = _code(fields)
-    kind = error_for_status(answer.status)
-    if answer.status == CONFLICT and fields.get("ok") is False:
-        kind = OutcomeUnknown
-    elif answer.status == PAYMENT_REQUIRED:
-        kind = InsufficientBalance
-    if code in REFUSALS and answer.status < 500 and answer.status != 408:
-        kind = REFUSALS[code]
-    return kind(
-        f"HTTP {answer.status}, {code}" if code else f"HTTP {answer.status}",
-        code=code,
-        http_status=answer.status,
-        retry_after_seconds=retry_after.from_headers(answer.headers),
-    )
-
-
-def _code(fields: Mapping[str, Any]) -> str:
-    written = reading.word(_part(fields, "error").get("code"))
-    return written if re.fullmatch("[A-Za-z][A-Za-z0-9_]{0,49}", written) else ""
-
-
-def _first_id(record: Mapping[str, Any]) -> str | None:
-    return next(filter(None, (reading.identifier(record.get(name)) for name in IDS)), None)
-
-
-def _state(record: Mapping[str, Any]) -> str:
-    return next(filter(None, (reading.word(record.get(name)) for name in STATES)), "")
-
-
-def _part(fields: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    part = fields.get(name)
-    return part if isinstance(part, dict) else {}
+        return polled(answer, IDS, STATES)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -14,6 +14,8 @@ class Channel(StrEnum):
 
     SMS = "sms"  # E.164 with plus
     EMAIL = "email"  # addr-spec, without a display name
+    PUSH = "push"  # a service and its own name of a device: `fcm:TOKEN`, `apns:TOKEN`, `webpush:SUBSCRIPTION`
+    WEBHOOK = "webhook"  # the name of an endpoint
 
 
 class EventKind(StrEnum):
@@ -35,7 +37,7 @@ class EventKind(StrEnum):
 class Ability(StrEnum):
     """What a provider's API can do beyond sending."""
 
-    KEYS = "keys"  # the same idempotency key never sends twice
+    KEYS = "keys"  # the same key never reaches the recipient twice: it is dropped, or replaces the first
     FIND_BY_REFERENCE = "find_by_reference"  # search by our attempt id
     FIND_BY_RECIPIENT = "find_by_recipient"  # search by recipient, compared by content and time
     STATUS = "status"  # ask for one message by the provider's id
@@ -59,8 +61,42 @@ class Account:
 
 
 @dataclass(frozen=True, slots=True)
+class Attachment:
+    """A file that travels with a mail. `content_id` is set where the HTML shows it: `<img src="cid:…">`."""
+
+    name: str
+    content_type: str
+    content: bytes
+    content_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Mail:
+    """What only an e-mail has. `unsubscribe_url` takes the POST of RFC 8058, with one click and no question."""
+
+    to_name: str | None = None
+    reply_to: str | None = None  # addr-spec
+    attachments: tuple[Attachment, ...] = ()
+    unsubscribe_url: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Push:
+    """What only a push has. `receipt` is what the app sends back to us to say that it has it; "" where nobody waits for that."""
+
+    title: str | None = None
+    data: Mapping[str, str] = field(default_factory=dict)  # for the app
+    receipt: str = ""
+    is_urgent: bool = False  # wakes the device
+
+
+@dataclass(frozen=True, slots=True)
 class OutgoingMessage:
-    """A rendered message for one recipient. `useful_seconds` is how long from now it is still worth delivering."""
+    """A rendered message for one recipient. `useful_seconds` is how long from now it is still worth delivering.
+
+    `text` is what is read: of an SMS, an e-mail, a push; of a webhook it is the body, JSON that goes out byte for byte, and
+    `event` the message that told it first, if this one tells it again.
+    """
 
     channel: Channel
     to: str
@@ -69,6 +105,9 @@ class OutgoingMessage:
     html: str | None = None
     useful_seconds: int | None = None
     country: str = ""  # of a number, ISO 3166-1 alpha-2; "" where there is none
+    mail: Mail | None = None
+    push: Push | None = None
+    event: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,10 +141,71 @@ class SentMessage:
 
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
+    """`is_foreign`: its address was given by somebody else, so it may lead to no machine of ours.
+
+    `needs_http2`: its server speaks nothing older.
+    """
+
     method: str
     url: str
     headers: Mapping[str, str]
     body: bytes = b""
+    is_foreign: bool = False
+    needs_http2: bool = False
+
+    @property
+    def parts(self) -> tuple[bytes, ...]:
+        """What makes two requests the same: all but the headers, which hold secrets and the time."""
+        return (self.method.encode(), self.url.encode(), self.body)
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """What a provider gave us to show with each call, and for how many seconds from now it is good."""
+
+    value: str = field(repr=False)
+    life_seconds: float
+
+
+class MailSecurity(StrEnum):
+    """How a mail server is spoken to. Nothing falls back to less."""
+
+    STARTTLS = "starttls"  # plain until both sides switch to TLS
+    TLS = "tls"  # from the first byte
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class MailServer:
+    """Where mails are handed in, and as whom; without `username` as nobody. `client_name` is what we call ourselves."""
+
+    host: str
+    port: int
+    security: MailSecurity
+    client_name: str = ""
+    username: str = field(default="", repr=False)
+    password: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class MailRequest:
+    """One mail for one recipient. `body` is all of it, header too, as it travels: every line ends in CRLF. But for its date,
+    which is when it leaves.
+
+    `needs_smtputf8`: letters beyond ASCII in an address, which a server takes only if it says so (RFC 6531).
+    """
+
+    server: MailServer
+    sender: str  # of the envelope: who hears of a bounce
+    recipient: str = field(repr=False)
+    body: bytes = field(repr=False)
+    needs_smtputf8: bool = False
+
+    @property
+    def parts(self) -> tuple[bytes, ...]:
+        """What makes two requests the same: all but user and password."""
+        server = f"{self.server.host}:{self.server.port}"
+        return (server.encode(), self.sender.encode(), self.recipient.encode(), self.body)
 
 
 class Headers(Mapping[str, str]):
@@ -126,11 +226,39 @@ class Headers(Mapping[str, str]):
 
 @dataclass(frozen=True, slots=True)
 class HttpResponse:
-    """A complete answer. `body` is capped by the transport, never cut in silence: a longer answer is an error."""
+    """A complete answer. `body` is capped by the transport, never cut in silence: a longer answer is an error.
+
+    But to a foreign request, where it ends at the cap: a stranger's yes counts, however much it says besides.
+    """
 
     status: int
     headers: Mapping[str, str] = field(default_factory=Headers)
     body: bytes = b""
+
+
+class MailStep(StrEnum):
+    """What a mail server was asked when it gave the answer that counts."""
+
+    GREETING = "greeting"  # and who we are
+    SECURITY = "security"
+    LOGIN = "login"
+    SENDER = "sender"
+    RECIPIENT = "recipient"
+    DATA = "data"  # whether it would take the mail now
+    END = "end"  # the mail itself: the only answer by which one is taken
+
+
+@dataclass(frozen=True, slots=True)
+class MailResponse:
+    """A complete answer of a mail server: its reply code, its text, and at which step it came.
+
+    `lacks` names the extension without which nothing could be sent, where the server does not offer it; `status` is 0 then.
+    """
+
+    status: int
+    body: bytes = b""
+    step: MailStep = MailStep.END
+    lacks: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +339,18 @@ class NextPage:
     """Not on this page: ask `find_request(sent, page=page)` next."""
 
     page: str
+
+
+@dataclass(frozen=True, slots=True)
+class StatusPage:
+    """What a page of a provider's list tells of its messages, whoever's they are; it goes back to those of `oldest_at`.
+
+    `next_page`: ask `statuses_request(since, until, page=next_page)` next; None where there is no more.
+    """
+
+    events: Sequence[DeliveryEvent] = ()
+    next_page: str | None = None
+    oldest_at: datetime | None = None
 
 
 FindResult = Found | NotThere | CannotTell | NextPage

@@ -13,8 +13,8 @@ HEAD = """# Providers
 
 Made by `python manage.py providers` from what the adapters declare. A provider becomes an account in the admin: its
 credentials, settings and channels. Abilities say how an unclear call is settled: with *keys* the same call is made again
-and the provider drops a second one; else it is searched by our *reference*, or by *recipient* and time; where neither is
-possible the client's `on_unclear` decides.
+and the provider drops a second one, or shows it in the place of the first; else it is searched by our *reference*, or by *recipient* and time; where neither is
+possible the client's `on_unclear` decides. Where statuses are *listed*, one call tells how far many messages have come.
 
 | Provider | Channels | Unclear calls | Status | Receipts | Signed | Key life | Search lags | Batch |
 |---|---|---|---|---|---|--:|--:|--:|
@@ -39,7 +39,7 @@ def _row(provider: type[Provider]) -> str:
         f"`{provider.name}`",
         ", ".join(sorted(provider.channels)),
         ", ".join(settled) or "by policy",
-        "yes" if Ability.STATUS in abilities else "–",
+        "listed" if Ability.LIST_STATUSES in abilities else "yes" if Ability.STATUS in abilities else "–",
         "yes" if Ability.RECEIPTS in abilities else "–",
         "–" if Ability.RECEIPTS not in abilities else "yes" if provider.signs_webhooks else "no: each is asked about",
         f"{provider.key_life_seconds / 3600:g} h" if provider.key_life_seconds else "–",

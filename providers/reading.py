@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -67,6 +68,11 @@ def iso_time(value: object) -> datetime | None:
 def mail_time(value: object) -> datetime | None:
     """Read a time as in mail headers (RFC 2822)."""
     return _aware(parsedate_to_datetime, value)
+
+
+def earliest(times: Iterable[datetime | None]) -> datetime | None:
+    """Choose the first of some times, leaving out what could not be read."""
+    return min((time for time in times if time is not None), default=None)
 
 
 def _aware(parse: Any, value: object) -> datetime | None:

@@ -16,7 +16,7 @@ from notifications.numbers import numbers
 def forgotten() -> Iterator[None]:
     """No test sees what another one's rows were."""
     yield
-    for kept in (accounts, selectors.routes, selectors.clients):
+    for kept in (accounts, selectors.routes, selectors.clients, selectors.endpoints):
         kept.forget()
     numbers.cache_clear()
 
@@ -26,6 +26,7 @@ def seeded(transactional_db: None) -> None:
     """The rows that migrations make, which an emptied test database has lost."""
     from django.apps import apps
 
-    import_module("notifications.migrations.0003_seed_routes_and_internal_client").seed(apps, None)
-    for kept in (accounts, selectors.routes, selectors.clients):
+    for migration in ("0003_seed_routes_and_internal_client", "0019_seed_push_and_webhook_routes"):
+        import_module(f"notifications.migrations.{migration}").seed(apps, None)
+    for kept in (accounts, selectors.routes, selectors.clients, selectors.endpoints):
         kept.forget()

@@ -28,8 +28,10 @@ from notifications.models import (
     Route,
     SkippedRow,
     Suppression,
+    WebhookEndpoint,
 )
 from notifications.models.delivery_event import Source
+from notifications.services.steps import channels_of
 from notifications.services.verdicts import lane_of
 from notifications.states import ENDED, OPEN, End, State
 from providers.messages import EventKind
@@ -43,6 +45,8 @@ CONTENT = {
     "sms": {"text": "Table ready"},
     "email": {"subject": "Table ready", "text": "Your table is ready."},
 }
+STORED = {**CONTENT, "webhook": {"text": "{}"}}  # an event is kept as its body
+ENDPOINT_SECRET = "whsec_" + "c2VjcmV0" * 4
 CREDENTIALS = {
     "twilio": {"account_sid": "AC" + "1" * 32, "auth_token": "t" * 32},
     "postmark": {"server_token": "p" * 32, "webhook_user": "postmark", "webhook_password": "secret"},
@@ -83,6 +87,13 @@ def client(name: str = "shop") -> Client:
     return Client.objects.get_or_create(name=name)[0]
 
 
+def endpoint(name: str, url: str, *, of: str = "internal", **fields: Any) -> WebhookEndpoint:
+    """An endpoint of a client, on, with ENDPOINT_SECRET for its secret."""
+    credentials = {"url": url, "secret": ENDPOINT_SECRET}
+    row = account(name, "webhook", channels=["webhook"], credentials=credentials, settings={})
+    return WebhookEndpoint.objects.create(client=client(of), account=row, **fields)
+
+
 def incident(key: str = "outage", **fields: Any) -> Incident:
     return Incident.objects.create(key=key, **fields)
 
@@ -90,7 +101,7 @@ def incident(key: str = "outage", **fields: Any) -> Incident:
 def notification(route: str = "sms", **fields: Any) -> Notification:
     """An accepted notification without its messages, useful for a day; every channel of its route has an address."""
     steps = fields.get("steps") or Route.objects.get(name=route).steps
-    channels = {step["channel"] for step in steps}
+    channels = {channel for step in steps for channel in channels_of(step)}
     now = timezone.now()
     values: dict[str, Any] = {
         "client": client("internal"),
@@ -100,7 +111,7 @@ def notification(route: str = "sms", **fields: Any) -> Notification:
         "recipient": {
             channel: address for channel, address in (("sms", NUMBER), ("email", MAILBOX)) if channel in channels
         },
-        "content": {channel: CONTENT[channel] for channel in channels},
+        "content": {channel: STORED[channel] for channel in channels},
         "route": route,
         "steps": steps,
         "on_unclear": "hold",
@@ -138,7 +149,7 @@ def message(
     `account` is that of its attempt; `due_in` is when its entry is due, by default a second ago.
     """
     owner = of or notification()
-    channel = owner.steps[step]["channel"]
+    channel = fields.pop("channel", None) or channels_of(owner.steps[step])[fields.get("part", 0)]
     outcome = OUTCOMES.get(state)
     sender = (account or _account_for(channel)) if outcome or account else None
     address = fields.pop("address", owner.recipient.get(channel, ""))

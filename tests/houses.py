@@ -132,7 +132,7 @@ def _own_database() -> Iterator[str]:
 def _connect_to(name: str) -> None:
     connection.close()
     connection.settings_dict["NAME"] = name
-    for kept in (accounts, selectors.routes, selectors.clients):
+    for kept in (accounts, selectors.routes, selectors.clients, selectors.endpoints):
         kept.forget()
 
 

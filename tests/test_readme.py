@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ from django_celery_beat.models import PeriodicTask
 
 from notifications.models import Batch, Client, Notification
 from notifications.numbers import BODY_BYTES, numbers
-from notifications.services import request
+from notifications.services import mail_fields, request
 from notifications.services.keys import Scope, make_key
 
 README = Path(__file__).parent.parent / "README.md"
@@ -133,14 +134,32 @@ class TestManyAtOnce:
         assert texts == ["Code 4711", "Code 0815"]
 
 
+class TestEmail:
+    def test_is_accepted_as_it_stands(self):
+        email = json.loads(block("json", "invoice.pdf"))
+
+        assert request.read({"to": {"email": "ana@example.org"}, "content": {"email": email}}).content.email.attachments
+
+
 class TestLimits:
     def test_are_the_ones_in_force(self):
 
         text = README.read_text()
 
-        for limit in (request.SMS_TEXT_CHARACTERS, request.HTML_BYTES, request.METADATA_BYTES):
+        for limit in (
+            request.SMS_TEXT_CHARACTERS,
+            mail_fields.HTML_BYTES,
+            mail_fields.FILES_BYTES,
+            request.METADATA_BYTES,
+        ):
             assert f"{limit:,}" in text
-        for limit in (request.SUBJECT_CHARACTERS, request.KEY_CHARACTERS, request.SEND_AT_DAYS):
+        for limit in (
+            mail_fields.SUBJECT_CHARACTERS,
+            mail_fields.NAME_CHARACTERS,
+            mail_fields.FILES,
+            request.KEY_CHARACTERS,
+            request.SEND_AT_DAYS,
+        ):
             assert f"{limit} " in text
         assert BODY_BYTES == 1024 * 1024
         assert "1 MiB" in text

@@ -14,6 +14,7 @@ from config.processes import ROOT, manage
 from config.run import procfile
 from config.run.places import SANDBOX, Place, read_places
 from notifications.models import ProviderAccount
+from providers.messages import Channel
 
 FLOWER_USER = "flower"
 KEYS_FOR_GOOD = ("CREDENTIAL_KEYS", "ADDRESS_KEY")
@@ -45,7 +46,7 @@ def make_plan(environment: Mapping[str, str]) -> Plan:
 def with_sandbox(plan: Plan) -> Plan:
     """The plan and, where nothing can be sent without it, the sandbox: there is no provider account, or one it plays."""
     place = plan.places[SANDBOX]
-    base_urls = ProviderAccount.objects.values_list("base_url", flat=True)
+    base_urls = ProviderAccount.objects.exclude(channels=[Channel.WEBHOOK]).values_list("base_url", flat=True)
     if base_urls and not any(base_url.startswith(f"{place.url}/") for base_url in base_urls):
         return plan
     return replace(plan, commands={**plan.commands, SANDBOX: manage(SANDBOX, "--port", str(place.port))})

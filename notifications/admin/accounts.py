@@ -6,12 +6,17 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.urls import URLPattern, path
 
 from notifications.accounts import webhook_url
+from notifications.admin.explain import who_would_send
 from notifications.models import ProviderAccount
+from notifications.prices import InvalidPrices, read_prices
 from notifications.services.switch import mend, switch
+from providers.messages import Channel
 from providers.registry import PROVIDERS
 
 
@@ -23,7 +28,9 @@ class SecretJSONField(forms.JSONField):
 
 
 class AccountForm(forms.ModelForm):  # type: ignore[type-arg]
-    provider = forms.ChoiceField(choices=[(name, name) for name in PROVIDERS])
+    provider = forms.ChoiceField(
+        choices=[(name, name) for name, kind in PROVIDERS.items() if Channel.WEBHOOK not in kind.channels]
+    )
     credentials = SecretJSONField(
         required=False,
         widget=forms.Textarea,
@@ -34,8 +41,16 @@ class AccountForm(forms.ModelForm):  # type: ignore[type-arg]
         model = ProviderAccount
         fields = (
             "slug", "provider", "channels", "is_on", "priority", "weight", "countries", "denied_countries",
-            "credentials", "settings", "base_url",
+            "prices", "rate", "sender_rate", "rate_counts", "rate_burst", "credentials", "settings", "base_url",
         )  # fmt: skip
+
+    def clean_prices(self) -> Any:
+        prices = {} if self.cleaned_data["prices"] is None else self.cleaned_data["prices"]
+        try:
+            read_prices(prices)
+        except InvalidPrices as error:
+            raise forms.ValidationError(str(error)) from None
+        return prices
 
     def clean(self) -> dict[str, Any]:
         values = super().clean() or {}
@@ -59,7 +74,32 @@ class ProviderAccountAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     list_display = ("slug", "provider", "channels", "is_on", "priority", "weight", "opened_until", "opened_reason")
     list_filter = ("is_on", "provider", ("opened_at", admin.EmptyFieldListFilter))
     readonly_fields = ("webhook_address", "nobody_could_check", "opened_at", "opened_until", "opened_reason")
+    fieldsets = (
+        (None, {"fields": ("slug", "provider", "channels", "is_on", "credentials", "settings", "base_url")}),
+        ("Routing", {"fields": ("priority", "weight", "countries", "denied_countries", "prices")}),
+        (
+            "Rates",
+            {
+                "fields": ("rate", "sender_rate", "rate_counts", "rate_burst"),
+                "description": "What is more than the account may send waits for its turn: it costs no try.",
+            },
+        ),
+        ("State", {"fields": readonly_fields}),
+    )
     actions = ("switch_on", "switch_off", "close_selected")
+
+    def get_urls(self) -> list[URLPattern]:
+        view = self.admin_site.admin_view(self.who_would_send)
+        return [path("who-would-send/", view, name="notifications_provideraccount_who_would_send"), *super().get_urls()]
+
+    def who_would_send(self, request: HttpRequest) -> HttpResponse:
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        return who_would_send(request, site=self.admin_site, model=self.model)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[ProviderAccount]:
+        """All but endpoints, which have a list of their own."""
+        return super().get_queryset(request).exclude(channels=[Channel.WEBHOOK.value])
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False

@@ -14,6 +14,8 @@ from notifications.duplicates import second_ones
 from notifications.explanation import explain, explain_letter, shown_address, shown_state
 from notifications.models import Attempt, DeadLetter, DeliveryEvent, Message, Notification, OutboxEntry
 from notifications.services.cancel import cancel
+from notifications.services.endpoint_replays import resend
+from notifications.services.replay import CannotReplay
 from notifications.services.retry_now import retry_now
 from notifications.states import State
 from notifications.timeline import timeline
@@ -23,7 +25,10 @@ SEARCH_LIMIT = 1000  # notifications found through their messages
 
 class MessageInline(ReadOnlyInline):
     model = Message
-    fields = ("step", "channel", "masked_address", "state", "reason", "account", "attempt_count", "escalate_at")
+    fields = (
+        "step", "part", "channel", "masked_address", "state", "reason", "account", "attempt_count", "segments", "cost",
+        "escalate_at",
+    )  # fmt: skip
     readonly_fields = ("masked_address",)
 
     @admin.display(description="address")
@@ -46,7 +51,7 @@ class NotificationAdmin(ReadOnlyAdmin):
     )  # fmt: skip
     readonly_fields = ("explanation", "timeline")
     inlines = (MessageInline,)
-    actions = ("cancel_selected", "retry_selected")
+    actions = ("cancel_selected", "retry_selected", "resend_selected")
     operate_permission = "notifications.operate_notification"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Notification]:
@@ -90,6 +95,14 @@ class NotificationAdmin(ReadOnlyAdmin):
                 messages.success(request, f"{message_id}: will be sent at once")
             else:
                 messages.warning(request, f"{message_id}: somebody is working on it")
+
+    @admin.action(description="Send an event again, under its webhook-id", permissions=["operate"])
+    def resend_selected(self, request: HttpRequest, chosen: QuerySet[Notification]) -> None:
+        for notification_id in chosen.values_list("id", flat=True):
+            try:
+                messages.success(request, f"{notification_id}: sent again as {resend(notification_id)}")
+            except CannotReplay as error:
+                messages.warning(request, f"{notification_id}: {error}")
 
 
 class AttemptInline(ReadOnlyInline):

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
+from django.utils.html import format_html
 
 from notifications.admin.reading import ReadOnlyAdmin
-from notifications.models import ApiKey, Client, Heartbeat, Incident, Route, Suppression, Tally
+from notifications.models import ApiKey, Heartbeat, Incident, Route, Suppression, Tally
 from notifications.services.keys import revoke
+
+STEPS_HELP = format_html(
+    "Each step begins when the one before has not arrived in its time: <code>{}</code>. A step may go by several channels"
+    " at once, and is delivered when the first has arrived, or when all have: <code>{}</code>.",
+    '[{"channel": "sms", "wait_for": "delivered", "window_seconds": 90}, {"channel": "email"}]',
+    '[{"channels": ["push", "sms"], "need": "first", "window_seconds": 60}, {"channels": ["sms", "email"], "need": "all"}]',
+)
 
 
 @admin.register(Route)
 class RouteAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     list_display = ("name", "steps")
 
-
-@admin.register(Client)
-class ClientAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    list_display = ("name", "is_active", "default_route", "created_at")
+    def get_form(self, request: HttpRequest, obj: Route | None = None, change: bool = False, **kwargs: Any) -> Any:
+        return super().get_form(request, obj, change, help_texts={"steps": STEPS_HELP}, **kwargs)
 
 
 @admin.register(ApiKey)

@@ -20,8 +20,10 @@ from notifications.api.auth import Key
 from notifications.api.batches import UnknownFormat
 from notifications.api.batches import router as batches
 from notifications.api.documents import SUBMIT_BODY, DocumentedAPI, problems
+from notifications.api.endpoints import router as endpoints
 from notifications.api.problems import problem
 from notifications.api.reading import KEY_HEADER, BadRequest, LengthRequired, TooLarge, idempotency_key, read_object
+from notifications.api.receipts import router as receipts
 from notifications.api.schemas import AcceptedOut, CancelledOut, DryRunOut, NotificationOut, PageOut, SearchIn
 from notifications.api.shapes import cancelled, detail, summary
 from notifications.models import ApiKey
@@ -31,8 +33,10 @@ from notifications.services.batch.faults import BadRows
 from notifications.services.batch.progress import UnknownBatch
 from notifications.services.cancel import UnknownNotification, cancel
 from notifications.services.dry_run import dry_run
+from notifications.services.endpoints import UnknownEndpoint
 from notifications.services.keys import NotAllowed, NotAuthenticated, Scope
 from notifications.services.look import look
+from notifications.services.receipts import UnknownReceipt
 from notifications.services.request import FieldError, Refused
 from notifications.services.search import Search, search
 
@@ -45,12 +49,14 @@ api = DocumentedAPI(
     urls_namespace="api",
 )
 api.add_router("/batches", batches)
+api.add_router("/endpoints", endpoints)
+api.add_router("/receipts", receipts)
 
 
 @api.post(
     "/notifications",
     auth=Key(Scope.SUBMIT),
-    response={202: AcceptedOut, **problems(400, 401, 403, 409, 413, 422, 503)},
+    response={202: AcceptedOut, **problems(400, 401, 403, 409, 413, 422, 429, 503)},
     openapi_extra=SUBMIT_BODY,
     summary="Submit a notification",
 )
@@ -70,7 +76,7 @@ def submit(request: HttpRequest, response: HttpResponse) -> Status[Any]:
 @api.post(
     "/notifications/dry-run",
     auth=Key(Scope.SUBMIT),
-    response={200: DryRunOut, **problems(400, 401, 403, 413, 422, 503)},
+    response={200: DryRunOut, **problems(400, 401, 403, 413, 422, 429, 503)},
     openapi_extra=SUBMIT_BODY,
     summary="See what it would come to",
 )
@@ -151,6 +157,8 @@ def _not_allowed(request: HttpRequest, error: NotAllowed) -> HttpResponse:
     return problem(403, f"This key lacks the scope {error.scope.value}; an operator can make one that has it.")
 
 
+@api.exception_handler(UnknownEndpoint)
+@api.exception_handler(UnknownReceipt)
 @api.exception_handler(UnknownBatch)
 @api.exception_handler(UnknownNotification)
 def _not_found(request: HttpRequest, error: LookupError) -> HttpResponse:
@@ -159,7 +167,7 @@ def _not_found(request: HttpRequest, error: LookupError) -> HttpResponse:
 
 @api.exception_handler(accepting.IdempotencyConflict)
 def _conflict(request: HttpRequest, error: Exception) -> HttpResponse:
-    detail = "Another request with this key is being accepted; send again in a moment."
+    detail = "Another request with this key, or under the same hourly limit, is being accepted; send again in a moment."
     return problem(409, detail, headers={"Retry-After": "1"})
 
 
@@ -195,6 +203,12 @@ def _length_required(request: HttpRequest, error: LengthRequired) -> HttpRespons
 @api.exception_handler(Refused)
 def _refused(request: HttpRequest, error: Refused) -> HttpResponse:
     return problem(422, "Nothing was stored. Mend the fields named in errors.", errors=error.errors)
+
+
+@api.exception_handler(accepting.OverLimit)
+def _over_limit(request: HttpRequest, error: accepting.OverLimit) -> HttpResponse:
+    detail = "Nothing was stored. The limit in errors holds for each full hour; send again after Retry-After seconds."
+    return problem(429, detail, errors=error.errors, headers={"Retry-After": str(error.wait_seconds)})
 
 
 @api.exception_handler(ValidationError)

@@ -43,7 +43,7 @@ router = Router()
 @router.post(
     "",
     auth=Key(Scope.SUBMIT),
-    response={202: AcceptedBatchOut, **problems(400, 401, 403, 409, 411, 413, 415, 422, 503)},
+    response={202: AcceptedBatchOut, **problems(400, 401, 403, 409, 411, 413, 415, 422, 429, 503)},
     openapi_extra=BATCH_BODY,
     summary="Submit a file of notifications",
 )

@@ -7,20 +7,27 @@ from typing import Any
 
 from ninja import NinjaAPI
 from ninja.openapi.schema import OpenAPISchema
+from pydantic import BaseModel
 
 from notifications.api.problems import CONTENT_TYPE, Problem
 from notifications.services.batch.fields import BatchFields
+from notifications.services.endpoint_fields import EndpointChanges, NewEndpoint
 from notifications.services.request import NewNotification
 
 _REFERENCES = "#/components/schemas/{model}"
 
+# Bodies are read by the product's own validator, so that every way in refuses alike.
+BODIES: tuple[type[BaseModel], ...] = (NewNotification, BatchFields, NewEndpoint, EndpointChanges)
 
-# The body is read by the product's own validator, so that every way in refuses alike.
+
+def body_of(model: type[BaseModel]) -> dict[str, Any]:
+    """A JSON body, as ninja is told of it."""
+    content = {"application/json": {"schema": {"$ref": _REFERENCES.format(model=model.__name__)}}}
+    return {"requestBody": {"required": True, "content": content}}
+
+
 SUBMIT_BODY: dict[str, Any] = {
-    "requestBody": {
-        "required": True,
-        "content": {"application/json": {"schema": {"$ref": _REFERENCES.format(model="NewNotification")}}},
-    },
+    **body_of(NewNotification),
     "parameters": [
         {
             "name": "Idempotency-Key",
@@ -58,9 +65,9 @@ class DocumentedAPI(NinjaAPI):
 
     def get_openapi_schema(self, *args: Any, **options: Any) -> OpenAPISchema:
         document = super().get_openapi_schema(*args, **options)
-        for model in (NewNotification, BatchFields):
+        for model in BODIES:
             schema = model.model_json_schema(ref_template=_REFERENCES)
-            document["components"]["schemas"].update(schema.pop("$defs"), **{model.__name__: schema})
+            document["components"]["schemas"].update(schema.pop("$defs", {}), **{model.__name__: schema})
         for operations in document["paths"].values():
             for operation in operations.values():
                 _say_problem(operation["responses"])

@@ -36,8 +36,12 @@ class AcceptedOut(Schema):
 
 
 class DryStepOut(Schema):
-    """A step as it would be carried out now; `account` is empty where nobody would send it."""
+    """A message as it would be sent now; `account` is empty where nobody would. Those of one `step` go at once.
 
+    `price` is an estimate: what the account's operator says a message, or each SMS, costs there; null where unknown.
+    """
+
+    step: int = Field(description="From 1.")
     channel: str
     address: str
     country: str
@@ -45,6 +49,7 @@ class DryStepOut(Schema):
     encoding: Literal["gsm7", "ucs2", ""]
     segments: int
     not_in_gsm7: list[str]
+    price: str | None
 
 
 class DryRunOut(Schema):
@@ -65,8 +70,12 @@ class AttemptOut(Schema):
 
 
 class StepOut(Schema):
-    """One step of the route, as far as it has begun. The address is masked; some time after the end it reads `redacted`."""
+    """One message of a step that has begun; a step of several channels or devices has several, at once.
 
+    The address is masked; some time after the end it reads `redacted`.
+    """
+
+    step: int = Field(description="From 1.")
     channel: str
     address: str
     state: State
@@ -76,7 +85,7 @@ class StepOut(Schema):
 
 class MomentOut(Schema):
     at: datetime
-    kind: Literal["notification", "attempt", "report", "escalation"]
+    kind: Literal["notification", "attempt", "report", "escalation", "turn"]
     text: str
 
 
@@ -152,6 +161,33 @@ class ChangedBatchOut(Schema):
     id: UUID
     state: Literal["accepted", "paused", "cancelled"]
     messages: dict[str, int]
+
+
+class EndpointOut(Schema):
+    """An endpoint of yours. `off_reason` says why it is off; its events are kept meanwhile. `failing_since` is null while it works."""
+
+    name: str
+    url: str
+    event_types: list[str]
+    owner_email: str
+    headers: dict[str, str]
+    is_on: bool
+    off_reason: str
+    failing_since: datetime | None
+    created_at: datetime
+
+
+class MadeEndpointOut(EndpointOut):
+    """`secret` is shown this once."""
+
+    secret: str
+
+
+class SecretOut(Schema):
+    """`secret` is shown this once; the one before signs beside it until `previous_until`."""
+
+    secret: str
+    previous_until: datetime
 
 
 class SearchIn(Schema):

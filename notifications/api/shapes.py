@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from notifications.explanation import explain, is_untouched, shown_address
-from notifications.models import Message, Notification
+from notifications.models import Message, Notification, WebhookEndpoint
 from notifications.services.batch.progress import Progress
 from notifications.services.cancel import CancelledMessage
 from notifications.timeline import timeline
@@ -60,8 +60,25 @@ def batch_progress(progress: Progress) -> dict[str, Any]:
     }
 
 
+def endpoint(endpoint: WebhookEndpoint) -> dict[str, Any]:
+    """How an endpoint is set up and how it does; without its secrets."""
+    account = endpoint.account
+    return {
+        "name": account.slug,
+        "url": account.credentials.get("url", ""),
+        "event_types": endpoint.event_types,
+        "owner_email": endpoint.owner_email,
+        "headers": account.settings.get("headers", {}),
+        "is_on": account.is_on,
+        "off_reason": endpoint.off_reason,
+        "failing_since": endpoint.failing_since,
+        "created_at": endpoint.created_at,
+    }
+
+
 def _step(message: Message) -> dict[str, Any]:
     return {
+        "step": message.step + 1,
         "channel": message.channel,
         "address": shown_address(message),
         "state": message.state,

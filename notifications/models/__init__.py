@@ -19,6 +19,7 @@ from notifications.models.route import Route
 from notifications.models.sms_count import SmsCount
 from notifications.models.suppression import Suppression
 from notifications.models.tally import Tally
+from notifications.models.webhook_endpoint import WebhookEndpoint
 
 __all__ = [
     "ApiKey",
@@ -48,4 +49,5 @@ __all__ = [
     "SmsCount",
     "Suppression",
     "Tally",
+    "WebhookEndpoint",
 ]

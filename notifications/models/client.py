@@ -6,10 +6,11 @@ from django.db import models
 from django.db.models.functions import Now
 
 from notifications.sms.fit import OnLong
-from notifications.sms.numbers import Kind
+from notifications.sms.kinds import Kind
 from notifications.sms.segments import MOST_SEGMENTS
 
 INTERNAL = "internal"  # the client of Django code in this project; made by a migration
+EVENTS = "events"  # the client whose notifications tell others of theirs; made by a migration
 
 
 class Client(models.Model):

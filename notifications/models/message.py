@@ -20,7 +20,7 @@ class Message(models.Model):
     step = models.SmallIntegerField()  # 0 is the first
     part = models.SmallIntegerField(db_default=0)  # 0 until a step has several addresses
     channel = models.CharField(max_length=10)
-    address = models.CharField(max_length=320, blank=True)
+    address = models.TextField(blank=True)
     address_hash = models.CharField(max_length=64, blank=True)
     country = models.CharField(max_length=2, blank=True)  # of a phone number, ISO 3166
     state = models.CharField(max_length=15, choices=State)

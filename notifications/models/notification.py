@@ -23,7 +23,7 @@ class OnUnclear(models.TextChoices):
 
 
 class Notification(models.Model):
-    """What a client asked for, and how it ended. Everything but the last six fields is frozen when it is accepted.
+    """What a client asked for, and how it ended. Everything but the last seven fields is frozen when it is accepted.
 
     Recipient, content and metadata stay until it is redacted.
     """
@@ -51,6 +51,7 @@ class Notification(models.Model):
     fallback_sent_at = models.DateTimeField(null=True)  # when a step after the first began
     end = models.CharField(max_length=15, choices=End, null=True)  # null while open
     ended_at = models.DateTimeField(null=True)
+    end_count = models.SmallIntegerField(db_default=0)  # ends written so far; a correction writes another one
     redacted_at = models.DateTimeField(null=True)  # when what was sent to whom was forgotten
 
     class Meta:

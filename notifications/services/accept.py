@@ -16,13 +16,18 @@ import notifications.sql.accept as sql
 from notifications import selectors
 from notifications.hints import hints
 from notifications.ids import new_id
+from notifications.inlining import inlined
 from notifications.lanes import SENDING, Priority
 from notifications.models import Client
 from notifications.models.client import INTERNAL
+from notifications.services.events import body
+from notifications.services.mail_fields import HTML_BYTES
 from notifications.services.request import FieldError, NewNotification, Refused, read, time_errors
-from notifications.services.sms_terms import country_errors, sms_text
+from notifications.services.sms_hourly import OverLimit, reserve, sms_to
+from notifications.services.sms_terms import number_errors, policy_of, sms_text
 from notifications.services.steps import first_messages
 from notifications.services.terms import (
+    endpoint_errors,
     expiry_seconds,
     incident_errors,
     incident_id,
@@ -33,7 +38,17 @@ from notifications.services.terms import (
 from notifications.sql.accept import IdempotencyConflict, NewRow, Stored
 from providers.messages import Channel
 
-__all__ = ["Accepted", "IdempotencyConflict", "Refused", "accept", "send"]
+# The first whose channels are enough for what a request has addresses for.
+USUAL_ROUTES = {
+    "sms": {Channel.SMS},
+    "email": {Channel.EMAIL},
+    "push": {Channel.PUSH},
+    "sms-then-email": {Channel.SMS, Channel.EMAIL},
+    "push-then-sms-then-email": {Channel.PUSH, Channel.SMS, Channel.EMAIL},
+    "webhook": {Channel.WEBHOOK},
+}
+
+__all__ = ["Accepted", "IdempotencyConflict", "OverLimit", "Refused", "accept", "send"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +61,8 @@ class Accepted:
 
 
 def send(
-    to: Mapping[str, str],
-    content: Mapping[str, Mapping[str, str]],
+    to: Mapping[str, Any],
+    content: Mapping[str, Mapping[str, Any]],
     route: str | None = None,
     priority: str = Priority.NORMAL,
     category: str = "transactional",
@@ -62,13 +77,15 @@ def send(
 ) -> Accepted:
     """Accept a notification from code in this project; it is delivered after the caller's transaction commits.
 
-    `to` is one address per channel, `content` what each channel says: `{"sms": {"text": …}, "email": {"subject": …,
-    "text": …, "html": …}}`. `route` names the steps; without one, SMS and then e-mail, as far as `to` has them.
+    `to` is one address per channel, of devices a list; `content` what each channel says: `{"sms": {"text": …}, "email":
+    {"subject": …, "text": …, "html": …}}`. `route` names the steps, each by a channel or by several at once (see `Route`);
+    without one, push, then SMS, then e-mail, as far as `to` has them.
     `priority` is critical, high, normal or bulk. The same `idempotency_key` with the same request is accepted once.
     Times are aware. `on_unclear` says what to do when nobody knows whether a message went out: send_again or hold.
 
-    Raises Refused (a ValueError) with one error per field, and IdempotencyConflict inside a transaction above
-    READ COMMITTED that cannot see another one's use of the key. A broker that is down is not the caller's problem.
+    Raises Refused (a ValueError) with one error per field, among them OverLimit where a limit of SMS an hour is reached
+    until its `again_at`; and IdempotencyConflict inside a transaction above READ COMMITTED that cannot see another one's
+    use of the key. A broker that is down is not the caller's problem.
     """
     fields = {name: value for name, value in locals().items() if value is not None}
     return accept(fields, client_name=INTERNAL, now=timezone.now())
@@ -81,7 +98,7 @@ def accept(fields: Mapping[str, Any], *, client_name: str, now: datetime) -> Acc
     if errors := [*time_errors(request, now), *incident_errors(request)]:
         return _replay_or_refuse(request, client, errors)
     try:
-        said = what_it_says(request, client)
+        said = what_it_says(request, client, now)
     except Refused as refused:
         return _replay_or_refuse(request, client, refused.errors)
     row = NewRow(
@@ -103,7 +120,7 @@ def accept(fields: Mapping[str, Any], *, client_name: str, now: datetime) -> Acc
         expires_at=request.expires_at,
         expiry_seconds=expiry_seconds(request),
     )
-    return _store(row, request)
+    return _store_within_limits(row, request, client) if client.sms_hourly else _store(row, request)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,30 +129,39 @@ class Said:
 
     route: str
     steps: list[dict[str, Any]]
-    recipient: dict[str, str]  # address by channel
+    recipient: dict[str, Any]  # address by channel, of devices a list
     content: dict[str, Any]  # by channel
 
 
-def what_it_says(request: NewNotification, client: Client) -> Said:
-    """Read a request as it will be carried out. Raises Refused."""
+def what_it_says(request: NewNotification, client: Client, now: datetime) -> Said:
+    """Read a request as it will be carried out if it is accepted now. Raises Refused."""
     route = request.route or client.default_route or _usual_route(request)
     steps = steps_named(route)
     recipient = request.to.model_dump(exclude_none=True)
     content = request.content.model_dump(exclude_none=True)
-    if errors := [*missing_content(steps, recipient, content), *country_errors(recipient, client)]:
+    errors = [
+        *missing_content(steps, recipient, content),
+        *number_errors(steps, recipient, policy_of(client)),
+        *endpoint_errors(request.to.webhook, client),
+    ]
+    if errors:
         raise Refused(errors)
     if Channel.SMS in content:
         content[Channel.SMS]["text"] = sms_text(content[Channel.SMS]["text"], client)
+    if html := content.get(Channel.EMAIL, {}).get("html"):
+        content[Channel.EMAIL]["html"] = inlined(html, limit=HTML_BYTES)
+    if request.content.webhook is not None:  # written once: every try sends the same bytes
+        content[Channel.WEBHOOK] = {"text": body(request.content.webhook.type, now, request.content.webhook.data)}
     return Said(route, steps, recipient, content)
 
 
 def accept_within(fields: Mapping[str, Any], *, client_name: str, now: datetime, lock_seconds: float) -> Accepted:
-    """Accept in a transaction of its own that waits at most `lock_seconds` for another request with the same key.
+    """Accept in a transaction of its own that waits at most `lock_seconds` for another request with the same key or limit.
 
     Raises besides what `accept` raises: OperationalError, caused by LockNotAvailable, when the wait was in vain.
     """
     with transaction.atomic():
-        if fields.get("idempotency_key") is not None:
+        if fields.get("idempotency_key") is not None or selectors.client_named(client_name).sms_hourly:
             sql.wait_at_most(lock_seconds)
         return accept(fields, client_name=client_name, now=now)
 
@@ -149,6 +175,15 @@ def _store(row: NewRow, request: NewNotification) -> Accepted:
     if request.send_at is None:
         hints.drain_after_commit(lane)
     return Accepted(row.id, accepted_at)
+
+
+@transaction.atomic
+def _store_within_limits(row: NewRow, request: NewNotification, client: Client) -> Accepted:
+    """Store a notification unless it takes its client over an hourly limit; a replay was counted when it was new."""
+    accepted = _store(row, request)
+    if not accepted.replayed:
+        reserve(client, sms_to(row.steps, row.recipient))
+    return accepted
 
 
 def _replay_or_refuse(request: NewNotification, client: Client, errors: Sequence[FieldError]) -> Accepted:
@@ -169,6 +204,10 @@ def _replay(stored: Stored, fingerprint: str) -> Accepted:
 
 
 def _usual_route(request: NewNotification) -> str:
-    if request.to.sms and request.to.email:
-        return "sms-then-email"
-    return "sms" if request.to.sms else "email"
+    """The route of those who name none: by all that they give an address for, soonest read first."""
+    given = request.to.model_dump(exclude_none=True).keys()
+    usual = next((name for name, channels in USUAL_ROUTES.items() if given <= channels), None)
+    if usual is None:
+        accepted = "a route, since `to` has an address for webhook and for another channel"
+        raise Refused([FieldError("route", "is missing", accepted)])
+    return usual

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
 from datetime import timedelta
 from uuid import UUID
 
@@ -15,13 +14,16 @@ from notifications import retries
 from notifications.lanes import Priority
 from notifications.models import Outcome
 from notifications.numbers import numbers
-from notifications.reasons import Reason
 from notifications.services import evidence
+from notifications.services.arrivals import note_delivered
+from notifications.services.bounces import suppressed_by
+from notifications.services.costs import add_costs
 from notifications.services.evidence import Judgement, Subject
+from notifications.services.senders import open_senders
 from notifications.services.settle import settle
-from notifications.services.steps import has_next_step
+from notifications.services.steps import has_next_step, waits_for_acceptance
 from notifications.services.verdicts import on_locked
-from notifications.sql.apply import Adoption, Evidence, SuppressedAddress, Waiting
+from notifications.sql.apply import Adoption, Evidence
 from notifications.sql.lock import LockedMessage, LockedNotification
 from notifications.sql.record import Verdict, record
 from notifications.states import OPEN, State
@@ -54,22 +56,23 @@ def _apply_some() -> int:
             known[item.message_id].append(item)
         verdicts = [verdict for notification in notifications for verdict in _judge(notification, known)]
         if verdicts:
+            add_costs(verdicts)
             record(verdicts, claim=None)
         _adopt(known)
-        _suppress(events, notifications)
+        if suppressed := suppressed_by(events, notifications):
+            sql.suppress(suppressed)
         settle(notification.id for notification in notifications)
-        return len(events)
+    open_senders(events)
+    note_delivered(events)
+    return len(events)
 
 
 def _judge(notification: LockedNotification, known: dict[UUID, list[Evidence]]) -> list[Verdict]:
-    verdicts = [
+    return [
         _verdict(message, notification, judgement, known[message.id])
         for message in notification.messages
         if message.id in known and (judgement := _judgement(message, notification, known[message.id]))
     ]
-    if any(verdict.state is State.DELIVERED for verdict in verdicts):
-        verdicts += _call_off(notification, besides={verdict.message_id for verdict in verdicts})
-    return verdicts
 
 
 def _judgement(message: LockedMessage, notification: LockedNotification, known: list[Evidence]) -> Judgement | None:
@@ -85,7 +88,7 @@ def _verdict(
 ) -> Verdict:
     """Evidence files an open attempt and takes the entry from its holder, whose answer will be late."""
     state = judgement.state
-    is_satisfied = state is State.SENT and notification.steps[message.step].get("wait_for") == "accepted"
+    is_satisfied = state is State.SENT and waits_for_acceptance(notification.steps[message.step])
     verdict = on_locked(
         message,
         notification,
@@ -113,17 +116,6 @@ def _outcome_of(attempt: int, known: list[Evidence]) -> Outcome:
     return Outcome.TAKEN if taken else Outcome.UNCLEAR
 
 
-def _call_off(notification: LockedNotification, besides: set[UUID]) -> list[Verdict]:
-    """A delivery makes what has not begun needless."""
-    return [
-        on_locked(message, notification, State.UNCERTAIN, reason=Reason.NOT_SENT_AGAIN)
-        if message.perhaps_sent
-        else on_locked(message, notification, State.CANCELLED, reason=Reason.DELIVERED_BY_ANOTHER_STEP)
-        for message in notification.messages
-        if message.state is State.QUEUED and message.open_attempt is None and message.id not in besides
-    ]
-
-
 def _adopt(known: dict[UUID, list[Evidence]]) -> None:
     """A report names the provider's id of an attempt whose own answer was lost."""
     named = {
@@ -134,20 +126,3 @@ def _adopt(known: dict[UUID, list[Evidence]]) -> None:
     }
     if named:
         sql.adopt([Adoption(message, number, provider_id) for (message, number), provider_id in named.items()])
-
-
-def _suppress(events: Sequence[Waiting], notifications: Sequence[LockedNotification]) -> None:
-    """Addresses that reports call dead, or whose owners want no more."""
-    messages = {message.id: message for notification in notifications for message in notification.messages}
-    addresses = [
-        SuppressedAddress(
-            messages[event.message_id].channel,
-            messages[event.message_id].address_hash,
-            event.suppress,
-            "report",
-        )
-        for event in events
-        if event.suppress
-    ]
-    if addresses:
-        sql.suppress(addresses)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import structlog
 
+from notifications.accounts import ConnectedAccount
 from notifications.services.calls import Planned
 from providers.errors import OutcomeUnknown
-from providers.messages import Ability, HttpRequest, HttpResponse
+from providers.messages import Ability, HttpRequest, HttpResponse, MailRequest
 from providers.transport.base import Answer
 
 log = structlog.get_logger(__name__)
@@ -17,42 +19,47 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """One or more messages for one account."""
+    """One or more messages for one account. `wave` is what they began with, for whoever asks."""
 
     planned: Sequence[Planned]
+    wave: Any = None
 
     @property
-    def request(self) -> HttpRequest:
+    def account(self) -> ConnectedAccount:
+        return self.planned[0].account
+
+    @property
+    def request(self) -> HttpRequest | MailRequest:
         """The call that sends all of them."""
         if len(self.planned) == 1:
             return self.planned[0].request
         return self.planned[0].account.provider.batch_request([planned.request for planned in self.planned])
 
 
-def bundles(wave: Sequence[Planned]) -> Iterator[Bundle]:
+def bundles(wave: Sequence[Planned], mark: Any = None) -> Iterator[Bundle]:
     """Put together what one call may carry: by account, in the limits of its provider."""
     by_account: dict[int, list[Planned]] = {}
     for planned in wave:
         by_account.setdefault(planned.account.id, []).append(planned)
     for together in by_account.values():
         if together[0].account.can(Ability.BATCH):
-            yield from _cut(together)
+            yield from _cut(together, mark)
         else:
-            yield from (Bundle([planned]) for planned in together)
+            yield from (Bundle([planned], mark) for planned in together)
 
 
-def _cut(together: Sequence[Planned]) -> Iterator[Bundle]:
+def _cut(together: Sequence[Planned], mark: Any) -> Iterator[Bundle]:
     provider = together[0].account.provider
     bundle: list[Planned] = []
     size = 0
     for planned in together:
         length = len(planned.request.body)
         if bundle and (len(bundle) >= provider.batch_limit or size + length > provider.batch_bytes):
-            yield Bundle(bundle)
+            yield Bundle(bundle, mark)
             bundle, size = [], 0
         bundle.append(planned)
         size += length
-    yield Bundle(bundle)
+    yield Bundle(bundle, mark)
 
 
 def each(answer: Answer) -> list[Answer]:

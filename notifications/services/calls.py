@@ -2,18 +2,37 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from notifications.accounts import ConnectedAccount
+from notifications.lanes import Priority
 from notifications.models import OnUnclear
 from notifications.outbox import call_seconds
 from notifications.reasons import Reason
-from notifications.selectors import key_used_at
+from notifications.selectors import key_use
+from notifications.services.receipts import receipt_of
+from notifications.services.unsubscribe import link
 from notifications.sql.begin import Intent
 from notifications.sql.claim import Claimed
-from providers.messages import Ability, AttemptRef, Channel, HttpRequest, OutgoingMessage
+from providers.messages import (
+    Ability,
+    Attachment,
+    AttemptRef,
+    Channel,
+    HttpRequest,
+    Mail,
+    MailRequest,
+    OutgoingMessage,
+    Push,
+    Token,
+)
+
+NOTHING_MORE = Mail()  # than subject, text and HTML
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +41,9 @@ class Planned:
 
     row: Claimed
     account: ConnectedAccount
-    request: HttpRequest
+    request: HttpRequest | MailRequest
     intent: Intent
+    token: Token | None = None  # that the request carries, of a provider that wants one
 
 
 def plan_call(row: Claimed, account: ConnectedAccount, now: datetime) -> Planned | None:
@@ -43,13 +63,18 @@ def plan_call(row: Claimed, account: ConnectedAccount, now: datetime) -> Planned
 
 
 def repeat(row: Claimed, account: ConnectedAccount, now: datetime) -> Planned | None:
-    """The last call once more, byte for byte, under its key. None where the provider would not drop a second one."""
+    """The last call once more, byte for byte, under its key. None where the provider would not drop a second one.
+
+    None as well where it would only hear again of its own failure: whether there is a message must be asked another way.
+    """
     key = row.last_provider_key
     if key is None or row.account_id != account.id or not account.can(Ability.KEYS):
         return None
-    used_at = key_used_at(row.message_id, key)
+    used = key_use(row.message_id, key)
     life = timedelta(seconds=account.provider.key_life_seconds - call_seconds(row.priority))
-    if used_at is None or now >= used_at + life:
+    if used is None or now >= used.first_at + life:
+        return None
+    if used.has_failed and account.provider.keeps_failures:
         return None
     planned = _planned(row, account, AttemptRef(key, key=key), row.last_useful_seconds, now)
     return planned if planned.intent.request_hash == row.last_request_hash else None
@@ -82,6 +107,36 @@ def render(row: Claimed, useful_seconds: int | None) -> OutgoingMessage:
         html=content.get("html"),
         useful_seconds=useful_seconds,
         country=row.country,
+        mail=_mail(row, content) if row.channel == Channel.EMAIL else None,
+        push=_push(row, content) if row.channel == Channel.PUSH else None,
+        event=content.get("id", ""),
+    )
+
+
+def _mail(row: Claimed, content: Mapping[str, Any]) -> Mail | None:
+    """What only an e-mail has; None where it has nothing of that. Whoever gets marketing can always unsubscribe."""
+    mail = Mail(
+        to_name=content.get("to_name"),
+        reply_to=content.get("reply_to"),
+        attachments=tuple(map(_file, content.get("attachments") or ())),
+        unsubscribe_url=link(row.category, row.address_hash),
+    )
+    return mail if mail != NOTHING_MORE else None
+
+
+def _file(file: Mapping[str, str]) -> Attachment:
+    content = base64.b64decode(file["content"])
+    return Attachment(file["name"], file["content_type"], content, file.get("content_id"))
+
+
+def _push(row: Claimed, content: Mapping[str, Any]) -> Push:
+    """What only a push has. A receipt is asked for where somebody waits for it."""
+    waits = row.steps[row.step].get("wait_for") != "accepted"
+    return Push(
+        title=content.get("title"),
+        data=content.get("data") or {},
+        receipt=receipt_of(row.message_id) if waits else "",
+        is_urgent=Priority(row.priority) in (Priority.CRITICAL, Priority.HIGH),
     )
 
 
@@ -89,10 +144,12 @@ def _planned(
     row: Claimed, account: ConnectedAccount, attempt: AttemptRef, useful_seconds: int | None, now: datetime
 ) -> Planned:
     request = account.provider.send_request(render(row, useful_seconds), attempt)
-    digest = hashlib.sha256(b"\0".join((request.method.encode(), request.url.encode(), request.body))).hexdigest()
+    digest = hashlib.sha256(b"\0".join(request.parts)).hexdigest()
     number = row.attempt_count + 1
     intent = Intent(row.message_id, number, account.id, attempt.key, digest, useful_seconds)
-    return Planned(row, account, account.provider.authorize(request, now), intent)
+    if isinstance(request, HttpRequest):
+        request = account.provider.authorize(request, now)
+    return Planned(row, account, request, intent)
 
 
 def _useful_seconds(row: Claimed, now: datetime) -> int:

@@ -23,6 +23,8 @@ from notifications.selectors import owned_provider_ids
 from notifications.services import outcomes
 from notifications.services.apply import apply_waiting
 from notifications.services.calls import attempt_ref, render
+from notifications.services.lists import ask_by_list
+from notifications.services.places import questions_in_turn
 from notifications.services.prepare import Check, escalate
 from notifications.services.record import insist, record
 from notifications.services.reports import new_events
@@ -44,6 +46,7 @@ from providers.messages import (
     SentMessage,
 )
 from providers.transport.base import Answer, Call
+from providers.transport.inbox import send_many
 
 log = structlog.get_logger(__name__)
 Result = TypeVar("Result")
@@ -75,7 +78,8 @@ def check(checks: Sequence[Check], batch: Batch, *, accounts: Accounts, runtime:
     stored = insist(lambda: sql.store_events(events), runtime) if events else 0
     if stored:
         insist(apply_waiting, runtime)
-    outbox.release((finding.check.row for finding in findings if not finding.started), batch.claim)
+    unasked = [finding.check.row for finding in findings if not finding.started]
+    insist(lambda: outbox.release(unasked, batch.claim), runtime)
     record(
         [_verdict(finding, batch.now()) for finding in findings if finding.started],
         claim=batch.claim,
@@ -86,8 +90,13 @@ def check(checks: Sequence[Check], batch: Batch, *, accounts: Accounts, runtime:
 
 def _ask(checks: Sequence[Check], batch: Batch, runtime: Runtime) -> list[Finding]:
     sent = {check.row.message_id: _sent_message(check, batch.now()) for check in checks if check.is_look_up}
-    findings: list[Finding] = []
-    asking: list[tuple[Check, str | None]] = [(check, None) for check in checks]  # and for which page
+    told = ask_by_list(checks, batch.now, lambda questions: _call(questions, batch, runtime))
+    findings = [Finding(check, told[check.row.message_id]) for check in checks if check.row.message_id in told]
+    # Each with the page it asks for.
+    untold = [check for check in checks if check.row.message_id not in told]
+    asking: list[tuple[Check, str | None]] = [
+        (check, None) for check in questions_in_turn(untold, batch, runtime=runtime)
+    ]
     for _ in range(PAGES):
         questions = []
         for check, page in asking:
@@ -157,7 +166,8 @@ def _call(questions: Sequence[tuple[Check, HttpRequest]], batch: Batch, runtime:
     deadline = max((outbox.call_seconds(check.row.priority) for check, _ in questions), default=0.0)
     start_by = batch.claimed_at + numbers().lease_seconds - deadline - numbers().margin_seconds
     calls = [Call(check, request, deadline, start_by) for check, request in questions]
-    return [(answer.key, answer) for answers in runtime.transport.send_many(calls) for answer in answers]
+    told = send_many(runtime.transport, calls, inbox=runtime.open_inbox())
+    return [(answer.key, answer) for answers in told for answer in answers]
 
 
 def _read(check: Check, answer: Answer, sent: dict[UUID, SentMessage]) -> Finding:

@@ -9,8 +9,10 @@ from uuid import UUID
 import structlog
 from django.db import transaction
 
+import notifications.sql.arrivals as arrivals
 import notifications.sql.clean as sql
 import notifications.sql.inbound as inbound
+import notifications.sql.sms_count as sms_count
 from notifications.ids import first_id_at
 from notifications.numbers import numbers
 from notifications.services.allowance import Allowance, windows
@@ -21,13 +23,14 @@ log = structlog.get_logger(__name__)
 AT_ONCE = 1000  # notifications in one transaction
 LOCK_SECONDS = 0.5  # what others hold is passed over; this bounds what little is left to wait for
 FIRST = UUID(int=0)
+SMS_COUNTS_KEPT = timedelta(days=2)  # for whoever asks why something was refused yesterday
 
 
 def clean(allowance: Allowance, *, now: datetime) -> int:
     """Delete notifications that ended long enough ago. Returns how many. Safe to run twice at once.
 
-    Reports that match no message go as well, sooner, texts that came in, and batches of which nothing is left. What is open, and what a
-    person has yet to decide on, is left alone.
+    Reports that match no message go as well, sooner, texts that came in, counts of SMS, and batches of which nothing is
+    left. What is open, and what a person has yet to decide on, is left alone.
     """
     _delete_unmatched(allowance, before=now - timedelta(days=numbers().unmatched_keep_days))
     before = now - timedelta(days=numbers().delete_after_days)
@@ -39,6 +42,8 @@ def clean(allowance: Allowance, *, now: datetime) -> int:
         log.warning("cleaning is behind", deleted=count)
     sql.let_go()
     inbound.delete(before=before)
+    arrivals.delete(before=now - timedelta(days=numbers().arrivals_keep_days))
+    sms_count.delete(before=now - SMS_COUNTS_KEPT)
     _delete_batches(allowance, bound)
     return count
 

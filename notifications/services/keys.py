@@ -21,6 +21,7 @@ class Scope(StrEnum):
     SUBMIT = "submit"
     READ = "read"
     CANCEL = "cancel"
+    ENDPOINTS = "endpoints"
 
 
 class NotAuthenticated(Exception):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import partial
 from random import Random
 
 import structlog
@@ -19,8 +20,10 @@ from notifications.reasons import Reason
 from notifications.services import evidence, outcomes
 from notifications.services.calls import Planned, plan_call, repeat
 from notifications.services.choosing import Chooser
-from notifications.services.outcomes import Situation
+from notifications.services.endpoints import switch_off
+from notifications.services.outcomes import Opens, Situation
 from notifications.services.quarantine import supposition
+from notifications.services.steps import has_next_step
 from notifications.services.verdicts import on_claimed
 from notifications.services.wanted import must_not_go, unwanted
 from notifications.sql.apply import evidence as reports_of
@@ -135,11 +138,21 @@ def _prepare_send(row: Claimed, plan: Plan, chooser: Chooser) -> None:
 
 
 def _without_account(row: Claimed, chooser: Chooser) -> Verdict:
-    """Wait for the one that may have it, or for one whose provider fails there: that costs no try."""
-    resting = chooser.may_return(row)
+    """Wait for the one that may have it, or for one whose provider fails there: that costs no try.
+
+    An endpoint that is off has its events kept; switched on, it gets them (`services/endpoints.py`).
+    """
+    if chooser.is_endpoint_off(row):
+        wait = timedelta(seconds=chooser.random.uniform(0.5, 1.0) * numbers().endpoint_off_seconds)
+        return on_claimed(row, State.QUEUED, now=chooser.now, reason=Reason.ENDPOINT_OFF, next_at=chooser.now + wait)
+    resting = chooser.may_return(row) and not (
+        has_next_step(row.steps, row.recipient, row.step) and chooser.is_up_to_a_person(row)
+    )
     if not resting and not row.perhaps_sent:
+        if chooser.has_one(row):  # back since it was looked for: what is known of accounts was read afresh in between
+            return on_claimed(row, State.QUEUED, now=chooser.now, reason=row.reason, next_at=chooser.now)
         return outcomes.give_up(row, chooser.now, Reason.NO_ACCOUNT)
-    seconds = numbers().trouble_seconds if resting else numbers().account_open_seconds
+    seconds = chooser.rest_seconds(row) if resting else numbers().account_open_seconds
     wait = timedelta(seconds=chooser.random.uniform(0.5, 1.0) * seconds)  # not all of them at once
     reason = outcomes.reason_to_wait(row, Reason.WAITING_TO_RETRY)
     return on_claimed(row, State.QUEUED, now=chooser.now, reason=reason, next_at=chooser.now + wait)
@@ -150,20 +163,35 @@ def situation_of(
 ) -> Situation:
     """A message at the moment an outcome is known."""
 
-    def has_another(tried: Collection[int]) -> bool:
+    def has_one(among: Callable[[str], list[ConnectedAccount]], tried: Collection[int]) -> bool:
         if row.perhaps_sent:  # no other provider may have it
             return False
-        usable = accounts.usable(row.country)
-        return bool(routing.choose(usable, channel=row.channel, country=row.country, tried=tried, random=random))
+        return bool(
+            routing.choose(
+                among(row.country),
+                channel=row.channel,
+                country=row.country,
+                reach=row.reach,
+                tried=tried,
+                random=random,
+            )
+        )
 
-    return Situation(row, account, now, began_at, random, has_another)
+    has_another, has_last_resort = partial(has_one, accounts.usable), partial(has_one, accounts.last_resorts)
+    return Situation(row, account, now, began_at, random, has_another, has_last_resort)
 
 
 def judge_error(situation: Situation, error: ProviderError, accounts: Accounts) -> Verdict:
-    """What an error leads to; an account at fault is opened at once."""
+    """What an error leads to; an account at fault is opened at once, or its sender in the country where it may not be used."""
     row, account = situation.row, situation.account
-    if outcomes.lead_of(error).opens_account:
-        accounts.open(account, f"{type(error).__name__} {error.code}".strip())
+    opens = outcomes.lead_of(error).opens
+    fault = f"{type(error).__name__} {error.code}".strip()
+    if opens is Opens.ACCOUNT:
+        accounts.open(account, f"{fault}: {error.advice}" if error.advice else fault)
+    elif opens is Opens.ENDPOINT:
+        switch_off(account, error.detail)
+    elif opens is Opens.SENDER:
+        accounts.open_sender(account, row.country, error.advice or fault)
     verdict = outcomes.lead_on(situation, error)
     log.warning(
         "attempt failed",
@@ -180,8 +208,8 @@ def _prepare_check(row: Claimed, plan: Plan, chooser: Chooser) -> None:
     now = chooser.now
     escalates = row.escalate_at is not None and row.escalate_at <= now
     account = chooser.accounts.get(row.account_id)
-    if account is not None and _may_go_again(row, now) and repeat(row, account, now) is not None:
-        plan.verdicts.append(_same_key(row, chooser))
+    if account is not None and _may_go_again(row, now) and _can_be_repeated(row, account, now):
+        plan.verdicts.append(_same_key(row, account, chooser))
     elif account is not None and _can_be_asked(row, account) and not (escalates and account.opened_at):
         plan.checks.append(Check(row, account, escalates))
     elif escalates:
@@ -192,16 +220,26 @@ def _prepare_check(row: Claimed, plan: Plan, chooser: Chooser) -> None:
         plan.verdicts.append(on_claimed(row, row.state, now=now, reason=""))
 
 
+def _can_be_repeated(row: Claimed, account: ConnectedAccount, now: datetime) -> bool:
+    """Whether its provider would drop a second one; not where the account cannot even describe the call any more."""
+    try:
+        return repeat(row, account, now) is not None
+    except ProviderError:
+        return False
+
+
 def _may_go_again(row: Claimed, now: datetime) -> bool:
     return row.state is State.UNCERTAIN and row.escalated_at is None and unwanted(row, now) is None
 
 
-def _same_key(row: Claimed, chooser: Chooser) -> Verdict:
+def _same_key(row: Claimed, account: ConnectedAccount, chooser: Chooser) -> Verdict:
     """Once more under the same key: the provider drops it if it has it, and answers as the first time."""
+    schedule = account.provider.schedule_seconds
     wait = retries.retry_in_seconds(
-        Priority(row.priority), tries=row.tries, retry_after_seconds=None, random=chooser.random
+        Priority(row.priority), tries=row.tries, retry_after_seconds=None, random=chooser.random, schedule=schedule
     )
-    return outcomes.send_again(row, chooser.now, Reason.SAME_KEY, wait_seconds=wait)
+    most_tries = retries.most_tries(schedule)
+    return outcomes.send_again(row, chooser.now, Reason.SAME_KEY, wait_seconds=wait, most_tries=most_tries)
 
 
 def _by_policy(row: Claimed, now: datetime) -> Verdict:

@@ -55,7 +55,7 @@ def record(
 
 
 def _ends(verdict: Verdict) -> bool:
-    return verdict.state in ENDED or verdict.escalated
+    return verdict.state in ENDED or verdict.escalated or verdict.settles
 
 
 def insist(work: Callable[[], Result], runtime: Runtime) -> Result:

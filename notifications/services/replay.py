@@ -14,6 +14,7 @@ from notifications.lanes import Priority
 from notifications.models import DeadLetter, Message
 from notifications.reasons import Reason
 from notifications.services.settle import settle
+from notifications.services.steps import is_delivered
 from notifications.services.verdicts import lane_of, on_locked
 from notifications.sql.lock import LockedMessage, LockedNotification
 from notifications.sql.record import Verdict, record
@@ -81,6 +82,8 @@ def _must_be_wanted(message: LockedMessage, notification: LockedNotification, *,
         raise CannotReplay(f"the message is {message.state.label.lower()} by now")
     if message.address_hash and not message.address:
         raise CannotReplay("its text and address have been redacted, so there is nothing left to send")
+    if is_delivered(notification.steps, notification.messages):
+        raise CannotReplay("another message of the notification has been delivered")
     if not notification.is_useful:
         raise CannotReplay("the notification was cancelled, has expired, or its incident has ended")
     if message.escalated_at is not None:

@@ -7,30 +7,33 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Any, Self, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from django.conf import settings
 from pydantic import (
     AfterValidator,
     BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     ValidationError,
     field_validator,
-    model_validator,
 )
-from pydantic_core import PydanticCustomError
 
 from notifications.addresses import InvalidAddress, normalise, redact
+from notifications.devices import device
 from notifications.lanes import Priority
 from notifications.models import Category, OnUnclear
 from notifications.numbers import BODY_BYTES
+from notifications.services.mail_fields import SUBJECT_CHARACTERS, Email
+from notifications.services.shape import OneLine, Strict, no
 from providers.messages import Channel
+from providers.pushes import RECEIPT
 
 SMS_TEXT_CHARACTERS = 1600
-SUBJECT_CHARACTERS = 200
-HTML_BYTES = 500_000
+PUSH_TEXT_CHARACTERS = 4000
+PUSH_DATA_BYTES = 2048  # as JSON; cut, it would break the app, so it is refused
+DEVICES = 20  # of one recipient
+WEBHOOK_BYTES = 256 * 1024  # of its JSON
 KEY_CHARACTERS = 200
 METADATA_BYTES = 4096
 NESTING_LEVELS = 32  # of objects and lists
@@ -61,77 +64,97 @@ class Refused(ValueError):
         self.errors = errors
 
 
-def _no(reason: str, accepted: str) -> PydanticCustomError:
-    return PydanticCustomError("refused", "{reason}", {"reason": reason, "accepted": accepted})
-
-
 def _written_out(value: Any) -> Any:
     """Numbers are no moments: pydantic would guess whether they mean seconds or milliseconds."""
     if isinstance(value, datetime) or (isinstance(value, str) and ":" in value):
         return value
-    raise _no("is not a moment", MOMENT)
+    raise no("is not a moment", MOMENT)
 
 
 def _aware(value: datetime) -> datetime:
     if value.tzinfo is None:
-        raise _no("has no time zone", MOMENT)
+        raise no("has no time zone", MOMENT)
     try:
         return value.astimezone(UTC)
     except OverflowError:
-        raise _no("is out of range", MOMENT) from None
+        raise no("is out of range", MOMENT) from None
 
 
-def _one_line(value: str) -> str:
-    if any(character in value for character in "\r\n"):
-        raise _no("has a line break", "one line")
+def _as_small_json(value: dict[str, Any], limit: int) -> dict[str, Any]:
+    try:
+        size = len(json.dumps(value, allow_nan=False).encode())
+    except (TypeError, ValueError):
+        raise no("is not JSON", "an object of JSON values") from None
+    if size > limit:
+        raise no("is too large", f"at most {limit} bytes as JSON")
     return value
 
 
 Moment = Annotated[datetime, BeforeValidator(_written_out), AfterValidator(_aware)]
-OneLine = AfterValidator(
-    _one_line
-)  # behind the limits of a field: before them it would hide that they count characters
-
-
-class Strict(BaseModel):
-    """Frozen, and no field that is not declared."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Sms(Strict):
     text: Annotated[str, Field(min_length=1, max_length=SMS_TEXT_CHARACTERS)]
 
 
-class Email(Strict):
-    """At least one of `text` and `html`."""
+class Push(Strict):
+    """What a device shows, and `data` for the app: strings by name."""
 
-    subject: Annotated[str, Field(min_length=1, max_length=SUBJECT_CHARACTERS), OneLine]
-    text: str | None = None
-    html: str | None = None
+    text: Annotated[str, Field(min_length=1, max_length=PUSH_TEXT_CHARACTERS)]
+    title: Annotated[str, Field(max_length=SUBJECT_CHARACTERS), OneLine] | None = None
+    data: dict[str, str] = Field(default_factory=dict)
 
-    @model_validator(mode="after")
-    def _has_a_body_within_the_limit(self) -> Self:
-        if not self.text and not self.html:
-            raise _no("has no body", "`text`, `html` or both")
-        for body in (self.text, self.html):
-            if body and len(body.encode()) > HTML_BYTES:
-                raise _no("is too large", f"at most {HTML_BYTES} bytes each for `text` and `html`")
-        return self
+    @field_validator("data")
+    @classmethod
+    def _fits(cls, value: dict[str, str]) -> dict[str, str]:
+        if len(json.dumps(value, ensure_ascii=False).encode()) > PUSH_DATA_BYTES:
+            raise no("is too large", f"at most {PUSH_DATA_BYTES} bytes as JSON")
+        if RECEIPT in value:
+            raise no(f"uses {RECEIPT!r}, the name under which an app finds its receipt", "any other name")
+        return value
+
+
+class Webhook(Strict):
+    """An event: what kind of event it is, and what is told of it."""
+
+    type: Annotated[str, Field(pattern=r"^[a-z0-9_]+(\.[a-z0-9_]+)*$", max_length=100)]
+    data: dict[str, Any]
+
+    @field_validator("data")
+    @classmethod
+    def _is_small(cls, value: dict[str, Any]) -> dict[str, Any]:
+        return _as_small_json(value, WEBHOOK_BYTES)
 
 
 class Content(Strict):
     sms: Sms | None = None
     email: Email | None = None
+    push: Push | None = None
+    webhook: Webhook | None = None
 
 
 class Recipient(Strict):
-    """One address per channel, normalised."""
+    """One address per channel, of devices several; normalised."""
 
     sms: str | None = None
     email: str | None = None
+    push: list[str] | None = None
+    webhook: str | None = None
 
-    @field_validator("sms", "email")
+    @field_validator("push", mode="before")
+    @classmethod
+    def _are_devices(cls, value: Any) -> list[str] | None:
+        given = value if isinstance(value, list) else [value]
+        if not given or len(given) > DEVICES:
+            raise no("has too many devices or none", f"1 to {DEVICES} devices")
+        known = [device(item) if isinstance(item, str | Mapping) else None for item in given]
+        if None in known:
+            raise no(
+                "is no device", "a push service and its token, e.g. fcm:TOKEN, or what a browser calls a subscription"
+            )
+        return [*dict.fromkeys(item for item in known if item is not None)]
+
+    @field_validator("sms", "email", "webhook")
     @classmethod
     def _is_an_address(cls, value: str | None, info: Any) -> str | None:
         if value is None:
@@ -139,7 +162,7 @@ class Recipient(Strict):
         try:
             return normalise(Channel(info.field_name), value, region=settings.DEFAULT_REGION)
         except InvalidAddress as error:
-            raise _no(error.reason, error.accepted) from None
+            raise no(error.reason, error.accepted) from None
 
 
 class Terms(Strict):
@@ -166,13 +189,7 @@ class NewNotification(Terms):
     @field_validator("metadata")
     @classmethod
     def _is_small(cls, value: dict[str, Any]) -> dict[str, Any]:
-        try:
-            size = len(json.dumps(value, allow_nan=False).encode())
-        except (TypeError, ValueError):
-            raise _no("is not JSON", "an object of JSON values") from None
-        if size > METADATA_BYTES:
-            raise _no("is too large", f"at most {METADATA_BYTES} bytes as JSON")
-        return value
+        return _as_small_json(value, METADATA_BYTES)
 
     def fingerprint(self) -> str:
         """Equal for equal requests: SHA-256 of the JSON with keys sorted, null as absent, 1.0 as 1."""
@@ -231,8 +248,16 @@ def _accepted(kind: str, context: Mapping[str, Any]) -> str:
             return f"at most {context['max_length']} characters"
         case "string_too_short":
             return f"at least {context['min_length']} character"
+        case "string_pattern_mismatch":
+            return f"what fits {context['pattern']}"
         case "string_type":
             return "a string"
+        case "bool_type":
+            return "true or false"
+        case "list_type":
+            return "a list"
+        case "too_long":
+            return f"at most {context['max_length']} of them"
         case "model_type" | "dict_type":
             return "an object"
         case kind if kind.startswith("datetime"):

@@ -1,24 +1,41 @@
-"""A client's terms for SMS: where it may send them, and what becomes of a long or dear text."""
+"""A client's terms for SMS: which numbers it may send them to, and what becomes of a long or dear text."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from notifications.addresses import country
+from notifications.addresses import InvalidAddress
 from notifications.models import Client
 from notifications.services.request import FieldError, Refused
+from notifications.services.steps import Steps, channels_of
 from notifications.sms import lookalikes
 from notifications.sms.fit import LongTexts, OnLong, TooLong, fit
+from notifications.sms.kinds import Kind
+from notifications.sms.numbers import SENDABLE, Policy
 from providers.messages import Channel
 
 
-def country_errors(recipient: Mapping[str, str], client: Client) -> list[FieldError]:
-    """Whether a client may send SMS to where a number is."""
+def policy_of(client: Client) -> Policy:
+    """Which numbers a client may send SMS to."""
+    kinds = frozenset(map(Kind, client.sms_kinds)) if client.sms_kinds else SENDABLE
+    return Policy(kinds, frozenset(client.sms_countries))
+
+
+def number_errors(steps: Steps, recipient: Mapping[str, str], policy: Policy) -> list[FieldError]:
+    """Whether an SMS may go to the number that a recipient has, if the steps would send one there."""
     number = recipient.get(Channel.SMS)
-    if number is None or not client.sms_countries or country(Channel.SMS, number) in client.sms_countries:
+    if number is None or sms_steps(steps) == 0:
         return []
-    accepted = f"numbers in {', '.join(sorted(client.sms_countries))}"
-    return [FieldError("to.sms", "is in a country where this client sends no SMS", accepted)]
+    try:
+        policy.check(number)
+    except InvalidAddress as error:
+        return [FieldError("to.sms", error.reason, error.accepted)]
+    return []
+
+
+def sms_steps(steps: Steps) -> int:
+    """How many of the steps send an SMS."""
+    return sum(Channel.SMS in channels_of(step) for step in steps)
 
 
 def sms_text(text: str, client: Client) -> str:

@@ -16,7 +16,7 @@ def sweep(hints: Hints) -> int:
 
 
 def poll_statuses(hints: Hints) -> int:
-    """Hint the lanes in which status checks are due. Returns how many."""
+    """Hint the lanes in which status checks are due, for drains to ask in batches: one by one or by list. Returns how many."""
     lanes = set(due_lanes()) & set(CHECKING.values())
     for lane in sorted(lanes, key=list(Lane).index):
         hints.drain(lane)

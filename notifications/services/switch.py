@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from notifications.accounts import accounts
-from notifications.models import ProviderAccount
-from notifications.sql.accounts import close_account, close_breaker
+from notifications.models import Cause, ProviderAccount
+from notifications.numbers import numbers
+from notifications.sql.accounts import close_account, close_breaker, rest_for_good
 
 
 def switch(account_ids: Iterable[int], *, on: bool) -> None:
@@ -23,5 +24,15 @@ def mend(account_id: int) -> None:
 
 def mend_there(account_id: int, country: str) -> None:
     """Send to a country through an account again, without waiting for its probe."""
-    close_breaker(account_id, country)
+    close_breaker(account_id, country, tuple(Cause), judged_seconds=numbers().judged_seconds)
     accounts.forget()
+
+
+def rest_there(account_id: int, country: str, detail: str) -> int:
+    """Send nothing to a country through an account until somebody mends it. Returns the breaker's id.
+
+    What it rests for already, if it does, is forgotten.
+    """
+    breaker_id = rest_for_good(account_id, country, detail)
+    accounts.forget()
+    return breaker_id

@@ -7,9 +7,11 @@ from typing import Any
 
 from notifications import selectors
 from notifications.lanes import Priority
-from notifications.models import Incident, OnUnclear
+from notifications.models import Client, Incident, OnUnclear
+from notifications.models.client import INTERNAL
 from notifications.numbers import numbers
 from notifications.services.request import FieldError, Refused, Terms
+from notifications.services.steps import channels_of
 
 _SENDS_AGAIN = {Priority.CRITICAL, Priority.HIGH}  # unless the request says otherwise; the others hold
 
@@ -27,15 +29,25 @@ def missing_content(
     steps: Sequence[Mapping[str, Any]], recipient: Collection[str], content: Collection[str]
 ) -> list[FieldError]:
     """What a recipient's channels lack. `recipient` and `content` are, or are keyed by, channels."""
-    used = [step["channel"] for step in steps if step["channel"] in recipient]
+    named = [channel for step in steps for channel in channels_of(step)]
+    used = [channel for channel in named if channel in recipient]
     if not used:
-        channels = " or ".join(sorted({step["channel"] for step in steps}))
+        channels = " or ".join(sorted(set(named)))
         return [FieldError("to", "has no address for any step of the route", f"an address for {channels}")]
     return [
         FieldError(f"content.{channel}", "is missing", f"what to say by {channel}, since `to` has an address for it")
         for channel in sorted(set(used))
         if channel not in content
     ]
+
+
+def endpoint_errors(name: str | None, client: Client) -> Iterator[FieldError]:
+    """What is wrong with an endpoint that a client addresses. Code in this project may address anybody's."""
+    if name is None or name in selectors.endpoint_names(None if client.name == INTERNAL else client.id):
+        return
+    selectors.endpoints.forget()  # it may have been made a moment ago
+    if name not in selectors.endpoint_names(None if client.name == INTERNAL else client.id):
+        yield FieldError("to.webhook", "is no endpoint of this client", "the name of one of its endpoints")
 
 
 def incident_errors(terms: Terms) -> Iterator[FieldError]:

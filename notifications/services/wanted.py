@@ -9,9 +9,10 @@ from notifications.services import outcomes
 from notifications.services.verdicts import on_claimed
 from notifications.sql.claim import Claimed
 from notifications.sql.record import Verdict
+from notifications.sql.suppressions import UNSUBSCRIBED
 from notifications.states import State
 
-UNWANTED = {"opted_out", "complaint"}  # suppressions that the recipient asked for
+UNWANTED = {"opted_out", "complaint", UNSUBSCRIBED}  # suppressions that the recipient asked for
 
 
 def must_not_go(row: Claimed, now: datetime) -> Verdict | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal, NamedTuple
 from unicodedata import name
 
@@ -61,6 +62,14 @@ def measure(text: str) -> Measured:
     limits = LIMITS[encoding]
     limit = limits.alone if len(per_segment) == 1 else limits.joined
     return Measured(encoding, sum(per_segment), len(per_segment), per_segment, limit - per_segment[-1])
+
+
+@lru_cache(maxsize=256)
+def count(text: str) -> int:
+    """How many SMS exactly this text makes. What many recipients get is measured once."""
+    if len(text) * (1 if text.isascii() else 2) <= LIMITS["ucs2"].alone:  # one, whatever its characters take
+        return 1
+    return len(_parts(text, encoding_of(text)))
 
 
 def split(text: str) -> tuple[str, ...]:

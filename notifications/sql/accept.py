@@ -32,7 +32,7 @@ class NewRow:
     priority: str
     incident_id: int | None
     reference: str
-    recipient: dict[str, str]
+    recipient: dict[str, Any]
     content: dict[str, Any]
     metadata: dict[str, Any]
     route: str
@@ -50,6 +50,7 @@ class NewMessage:
     id: UUID
     notification_id: UUID
     step: int
+    part: int
     channel: str
     address: str
     address_hash: str
@@ -97,6 +98,7 @@ MESSAGES = Table(
         "id": "uuid",
         "notification_id": "uuid",
         "step": "int2",
+        "part": "int2",
         "channel": "text",
         "address": "text",
         "address_hash": "text",
@@ -111,8 +113,9 @@ MESSAGES = Table(
 # The tail that accept and settle share: messages of `owner(id, client_id, due_at)`, and an entry for each that is queued.
 ADD_MESSAGES = f"""
 added AS (
-    INSERT INTO message (id, notification_id, step, channel, address, address_hash, country, state, reason, escalate_at)
-    SELECT m.id, m.notification_id, m.step, m.channel, m.address, m.address_hash, m.country, m.state, m.reason,
+    INSERT INTO message (id, notification_id, step, part, channel, address, address_hash, country, state, reason,
+        escalate_at)
+    SELECT m.id, m.notification_id, m.step, m.part, m.channel, m.address, m.address_hash, m.country, m.state, m.reason,
            owner.due_at + m.window_seconds * interval '1 second'
     FROM {MESSAGES.sql} JOIN owner ON owner.id = m.notification_id
     ON CONFLICT DO NOTHING
@@ -149,12 +152,18 @@ def accept(row: NewRow, messages: Sequence[NewMessage]) -> datetime | None:
     Waits for a transaction that is using the same key. Raises IdempotencyConflict above READ COMMITTED.
     """
     try:
-        rows = execute(ACCEPT, {**NOTIFICATIONS.parameters([row]), **MESSAGES.parameters(messages)})
+        rows = accept_all([row], messages)
     except OperationalError as error:
         if isinstance(error.__cause__, SerializationFailure):
             raise IdempotencyConflict from error
         raise
-    return rows[0][0] if rows else None
+    return rows[0] if rows else None
+
+
+def accept_all(rows: Sequence[NewRow], messages: Sequence[NewMessage]) -> list[datetime]:
+    """Store those whose key is not taken, each with its messages. Returns when each of them was accepted."""
+    accepted = execute(ACCEPT, {**NOTIFICATIONS.parameters(rows), **MESSAGES.parameters(messages)})
+    return [accepted_at for (accepted_at,) in accepted]
 
 
 def wait_at_most(seconds: float) -> None:

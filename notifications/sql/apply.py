@@ -8,6 +8,7 @@ from datetime import datetime
 from uuid import UUID
 
 from notifications.sql.rows import Table, execute, fetch, unique
+from notifications.sql.suppressions import UNSUBSCRIBED
 from providers.messages import EventKind
 
 
@@ -74,10 +75,14 @@ class Waiting:
     message_id: UUID
     attempt_number: int
     suppress: str
+    account_id: int
+    kind: str
+    error_code: str
 
 
 WAITING = """
-SELECT e.id, coalesce(e.message_id, a.message_id), coalesce(e.attempt_number, a.number), e.suppress
+SELECT e.id, coalesce(e.message_id, a.message_id), coalesce(e.attempt_number, a.number), e.suppress,
+    e.account_id, e.kind, e.error_code
 FROM delivery_event e
 LEFT JOIN LATERAL (
     SELECT message_id, number FROM attempt
@@ -131,15 +136,19 @@ FROM unnest(%(ids)s::uuid[], %(numbers)s::int2[], %(provider_ids)s::text[], %(lo
     AS f(message_id, number, provider_message_id, looked_up)
 WHERE attempt.message_id = f.message_id AND attempt.number = f.number"""
 
-SUPPRESS = """
-INSERT INTO suppression (channel, address_hash, reason, source)
-SELECT DISTINCT ON (channel, address_hash) channel, address_hash, reason, source
-FROM unnest(%(channels)s::text[], %(hashes)s::text[], %(reasons)s::text[], %(sources)s::text[])
-    AS s(channel, address_hash, reason, source)
-ORDER BY channel, address_hash
+# What is for good takes the place of what is for a while; what keeps everything from an address, of what keeps one category.
+SUPPRESS = f"""
+INSERT INTO suppression (channel, address_hash, reason, source, until)
+SELECT DISTINCT ON (channel, address_hash) channel, address_hash, reason, source, until
+FROM unnest(%(channels)s::text[], %(hashes)s::text[], %(reasons)s::text[], %(sources)s::text[], %(untils)s::timestamptz[])
+    AS s(channel, address_hash, reason, source, until)
+ORDER BY channel, address_hash, until DESC NULLS FIRST, reason = '{UNSUBSCRIBED}'
 ON CONFLICT (channel, address_hash) DO UPDATE
-    SET reason = excluded.reason, source = excluded.source, until = NULL, created_at = now()
-    WHERE suppression.until <= now()"""
+    SET reason = excluded.reason, source = excluded.source, until = excluded.until, created_at = now()
+    WHERE suppression.until <= now() OR excluded.until IS NULL AND (
+        suppression.until IS NOT NULL
+        OR suppression.reason = '{UNSUBSCRIBED}' AND excluded.reason <> '{UNSUBSCRIBED}'
+    )"""
 
 
 def store_events(events: Sequence[NewEvent]) -> int:
@@ -195,14 +204,17 @@ def adopt(adoptions: Sequence[Adoption]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class SuppressedAddress:
+    """`until` None means for good."""
+
     channel: str
     address_hash: str
     reason: str
     source: str
+    until: datetime | None = None
 
 
 def suppress(addresses: Sequence[SuppressedAddress]) -> None:
-    """Suppress addresses for good; one that is suppressed already keeps its first reason."""
+    """Suppress addresses; one that is suppressed already keeps its first reason, unless this one keeps more from it."""
     execute(
         SUPPRESS,
         {
@@ -210,5 +222,6 @@ def suppress(addresses: Sequence[SuppressedAddress]) -> None:
             "hashes": [row.address_hash for row in addresses],
             "reasons": [row.reason for row in addresses],
             "sources": [row.source for row in addresses],
+            "untils": [row.until for row in addresses],
         },
     )

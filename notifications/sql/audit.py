@@ -29,16 +29,27 @@ _WINDOW = "n.id > %(after)s AND n.id <= %(until)s"
 MISSING_ENTRY = "an open message without an entry"
 SURPLUS_ENTRY = "an ended message with an entry"
 _OPEN = "('queued', 'uncertain', 'sent')"
+# The rule of `services/steps.py`.
+_ANY_STEP_IS = """EXISTS (
+                SELECT FROM message part WHERE part.notification_id = n.id AND part.reason <> 'no_address' GROUP BY part.step
+                HAVING CASE WHEN n.steps -> part.step ->> 'need' = 'all'
+                    THEN count(DISTINCT channel) = count(DISTINCT channel) FILTER (WHERE state IN ({states}))
+                    ELSE bool_or(state IN ({states})) END
+            )"""
+_DELIVERED = _ANY_STEP_IS.format(states="'delivered'")
+_PERHAPS_DELIVERED = _ANY_STEP_IS.format(states="'delivered', 'unconfirmed'")
+# Tried ones first, of those the last step, of that the worst.
+_LAST_AND_WORST = """reason IN ('no_address', 'delivered_by_another_step'), step DESC,
+                    array_position(ARRAY['dead_lettered', 'cancelled', 'failed', 'expired', 'suppressed', 'unconfirmed'], state::text)"""
 
 # Each finds rows that contradict another one: the id, and what is wrong in words.
 CONTRADICTIONS = {
     "a notification whose end does not follow from its messages": f"""
         SELECT n.id, format('end is %%s, its messages say %%s', coalesce(n."end", 'open'), coalesce(m.expected, 'open'))
         FROM notification n CROSS JOIN LATERAL (
-            SELECT CASE WHEN bool_or(state = 'delivered') THEN 'delivered' WHEN bool_or(state IN {_OPEN}) THEN NULL
-                WHEN bool_or(state = 'unconfirmed') THEN 'unconfirmed'
-                ELSE coalesce((array_agg(state ORDER BY step DESC, part DESC) FILTER (WHERE reason NOT IN ('no_address', 'delivered_by_another_step')))[1],
-                    (array_agg(state ORDER BY step DESC, part DESC))[1]) END AS expected
+            SELECT CASE WHEN {_DELIVERED} THEN 'delivered' WHEN bool_or(state IN {_OPEN}) THEN NULL
+                WHEN {_PERHAPS_DELIVERED} THEN 'unconfirmed'
+                ELSE (array_agg(state ORDER BY {_LAST_AND_WORST}) FILTER (WHERE state <> 'delivered'))[1] END AS expected
             FROM message WHERE notification_id = n.id
         ) m WHERE {_WINDOW} AND n."end" IS DISTINCT FROM m.expected""",
     "a notification without a message": f"""

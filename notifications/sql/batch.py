@@ -73,11 +73,12 @@ INCOMING = (
     """
 CREATE TEMPORARY TABLE incoming (id uuid, recipient jsonb, content jsonb, reference text) ON COMMIT DROP""",
     """
-CREATE TEMPORARY TABLE incoming_message (id uuid, notification_id uuid, step int2, channel text, address text,
+CREATE TEMPORARY TABLE incoming_message (id uuid, notification_id uuid, step int2, part int2, channel text, address text,
     address_hash text, country text, state text, reason text, window_seconds float8) ON COMMIT DROP""",
 )
 MESSAGE_COLUMNS = (
-    "id", "notification_id", "step", "channel", "address", "address_hash", "country", "state", "reason", "window_seconds",
+    "id", "notification_id", "step", "part", "channel", "address", "address_hash", "country", "state", "reason",
+    "window_seconds",
 )  # fmt: skip
 COPY = {
     "incoming": "COPY incoming FROM STDIN",
@@ -95,8 +96,8 @@ SELECT id, %(client_id)s, %(id)s, '', %(category)s, %(priority)s, %(incident_id)
     coalesce(%(expires_at)s::timestamptz, {_DUE_AT} + %(expiry_seconds)s * interval '1 second')
 FROM incoming""",
     f"""
-INSERT INTO message (id, notification_id, step, channel, address, address_hash, country, state, reason, escalate_at)
-SELECT id, notification_id, step, channel, address, address_hash, country, state, reason,
+INSERT INTO message (id, notification_id, step, part, channel, address, address_hash, country, state, reason, escalate_at)
+SELECT id, notification_id, step, part, channel, address, address_hash, country, state, reason,
     {_DUE_AT} + window_seconds * interval '1 second'
 FROM incoming_message""",
     f"""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from notifications.sql.rows import Table, execute, unique
+from notifications.sql.suppressions import counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +34,11 @@ INTENTS = Table(
     },
 )
 
-_WANTED = """
+_WANTED = f"""
 n.stopped_at IS NULL AND n.expires_at > clock_timestamp() AND (i.ended_at IS NULL OR i.ended_at > clock_timestamp())
     AND NOT EXISTS (
         SELECT FROM suppression s WHERE s.channel = m.channel AND s.address_hash = m.address_hash
-        AND (s.until IS NULL OR s.until > clock_timestamp())
+        AND {counts("s", "n", now="clock_timestamp()")}
     )"""
 
 # Intents on entries that are still ours, which are locked in order: unsorted batches deadlocked 80 times of 100. Led by

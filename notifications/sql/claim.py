@@ -10,8 +10,10 @@ from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
+from notifications.devices import reach
 from notifications.lanes import Lane
 from notifications.sql.rows import execute, fetch, unique
+from notifications.sql.suppressions import counts
 from notifications.states import State
 
 _steps = lru_cache(1000)(json.loads)  # there are as many as routes, and nobody changes them
@@ -28,6 +30,9 @@ class Claimed:
     attempt: int | None
     open_account_id: int | None
     began_at: datetime | None
+    # when its turn is, and the account that keeps a place for it then
+    turn_at: datetime | None
+    turn_account: int | None
     # the message
     notification_id: UUID
     step: int
@@ -70,6 +75,11 @@ class Claimed:
     def __post_init__(self) -> None:
         self.state = State(self.state)
         self.content, self.steps = json.loads(self.content), _steps(self.steps)
+
+    @property
+    def reach(self) -> str:
+        """What its address says about who can send there; "" where it says nothing."""
+        return reach(self.channel, self.address)
 
     @property
     def recipient(self) -> Any:
@@ -131,6 +141,7 @@ WITH RECURSIVE {CLIENTS}, unflushed AS MATERIALIZED (
     WHERE ctid = ANY ((SELECT ids FROM due)::tid[]) RETURNING *
 )
 SELECT clock_timestamp(), mine.message_id, mine.strikes, mine.attempt, mine.account_id, mine.began_at,
+    mine.turn_at, mine.turn_account,
     m.notification_id, m.step, m.channel, m.address, m.address_hash, m.country, m.state, m.reason, m.account_id, m.tried,
     m.rerouted, m.attempt_count, m.tries, m.checks, m.not_there, m.perhaps_sent, m.escalate_at, m.escalated_at,
     m.receipt_deadline,
@@ -142,7 +153,7 @@ JOIN message m ON m.id = mine.message_id
 JOIN notification n ON n.id = m.notification_id
 LEFT JOIN incident i ON i.id = n.incident_id
 LEFT JOIN suppression s ON s.channel = m.channel AND s.address_hash = m.address_hash
-    AND (s.until IS NULL OR s.until > now())
+    AND {counts("s", "n", now="now()")}
 LEFT JOIN attempt last ON (m.state <> 'queued' OR m.perhaps_sent) AND last.message_id = m.id AND last.number = m.attempt_count
 ORDER BY mine.message_id"""
 

@@ -21,10 +21,18 @@ class NewText:
     occurred_at: datetime | None
 
 
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A text on file."""
+
+    id: int
+    received_at: datetime
+
+
 STORE = """
 INSERT INTO inbound_message (account_id, dedupe_key, sender, recipient, text, intent, occurred_at)
 VALUES (%(account_id)s, %(dedupe_key)s, %(sender)s, %(recipient)s, %(text)s, %(intent)s, %(occurred_at)s)
-ON CONFLICT (account_id, dedupe_key) DO NOTHING RETURNING id"""
+ON CONFLICT (account_id, dedupe_key) DO NOTHING RETURNING id, received_at"""
 
 # Only what its owner asked for is taken back by its owner: not that a number does not exist.
 WELCOME_BACK = """
@@ -35,9 +43,10 @@ UPDATE inbound_message SET sender = '', text = '' WHERE received_at < %(before)s
 DELETE = "DELETE FROM inbound_message WHERE received_at < %(before)s"
 
 
-def store(text: NewText) -> bool:
-    """Store a text; False where it is stored already."""
-    return bool(execute(STORE, {name: getattr(text, name) for name in NewText.__slots__}))
+def store(text: NewText) -> Stored | None:
+    """Store a text; None where it is stored already."""
+    rows = execute(STORE, {name: getattr(text, name) for name in NewText.__slots__})
+    return Stored(*rows[0]) if rows else None
 
 
 def welcome_back(channel: str, address_hash: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from decimal import Decimal
 from uuid import UUID
 
 from notifications.models.attempt import Outcome
@@ -34,8 +35,10 @@ class Verdict:
     perhaps_sent: bool = False
     escalate_at: datetime | None = None
     escalated: bool = False  # its window ran out now
+    settles: bool = False  # the next step may be owed, though this has not ended
     receipt_deadline: datetime | None = None
     segments: int | None = None
+    cost: Decimal | None = None
     outcome: Outcome | None = None
     error: str = ""
     error_code: str = ""
@@ -67,6 +70,7 @@ VERDICTS = Table(
         "escalated": "bool",
         "receipt_deadline": "timestamptz",
         "segments": "int2",
+        "cost": "numeric",
         "outcome": "text",
         "error": "text",
         "error_code": "text",
@@ -93,7 +97,8 @@ WITH v AS MATERIALIZED ({held}
     DELETE FROM outbox USING v WHERE outbox.message_id = v.message_id AND v.due_at IS NULL
 ), kept AS (
     UPDATE outbox SET claim = NULL, strikes = 0, lane = v.lane, due_at = v.due_at,
-        attempt = NULL, account_id = NULL, provider_key = NULL, request_hash = NULL, useful_seconds = NULL, began_at = NULL
+        attempt = NULL, account_id = NULL, provider_key = NULL, request_hash = NULL, useful_seconds = NULL, began_at = NULL,
+        turn_at = NULL, turn_account = NULL
     FROM v WHERE outbox.message_id = v.message_id AND v.due_at IS NOT NULL
 ), moved AS (
     UPDATE message SET state = v.state, reason = v.reason, account_id = v.account_id, tried = v.tried,
@@ -101,7 +106,7 @@ WITH v AS MATERIALIZED ({held}
         attempt_count = CASE WHEN v.outcome IS NULL THEN message.attempt_count ELSE v.number END,
         escalate_at = v.escalate_at, receipt_deadline = v.receipt_deadline,
         escalated_at = CASE WHEN v.escalated THEN clock_timestamp() ELSE message.escalated_at END,
-        segments = coalesce(v.segments, message.segments)
+        segments = coalesce(v.segments, message.segments), cost = coalesce(v.cost, message.cost)
     FROM v WHERE message.id = v.message_id AND message.state = v.leaving
     RETURNING message.id, v.state, v.leaving, v.reason, v.error, v.error_code
 ), filed AS (

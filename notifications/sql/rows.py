@@ -104,6 +104,7 @@ WRITERS: dict[str, Callable[[Any], str]] = {
     "bool": lambda value: "t" if value else "f",
     "float8": str,
     "int2": str,
+    "numeric": str,
     "int4": str,
     "bigint": str,
 }

@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any, ClassVar
 
 from providers import reading, retry_after
-from providers.aws_sms import events, sns
-from providers.aws_sms.codes import EXCEPTIONS, FIELDS, REASONS, SUPPRESS_REASONS, THROTTLED, VAGUE
-from providers.aws_sms.sigv4 import Signer
-from providers.base import Provider, error_for_status, read_json
+from providers.aws import sns
+from providers.aws.exceptions import THROTTLED, exception_in, name_in
+from providers.aws.service import DEFAULT_REGION, AwsService, subscription_ended
+from providers.aws_sms import events
+from providers.aws_sms.codes import EXCEPTIONS, FIELDS, REASONS, SENDER_FAULTS, SUPPRESS_REASONS, VAGUE
+from providers.base import error_for_status, read_json
 from providers.errors import (
-    AuthenticationFailed,
     InvalidRequest,
     MalformedWebhook,
     OutcomeUnknown,
     ProviderError,
-    SenderNotAllowed,
 )
 from providers.messages import (
     Ability,
-    Account,
     AttemptRef,
     Channel,
     DeliveryEvent,
-    EventKind,
     HttpRequest,
     HttpResponse,
     InboundMessage,
@@ -37,7 +33,6 @@ from providers.messages import (
 )
 
 SERVICE = "sms-voice"
-DEFAULT_REGION = "us-east-1"
 LIFE_SECONDS = (5, 259_200)  # the least and the most TimeToLive
 CODE_LIMIT = 50
 # Settings that go into each call as they are.
@@ -46,10 +41,9 @@ EXTRAS = {
     "max_price": "MaxPrice",
     "protect_configuration": "ProtectConfigurationId",
 }
-SUBSCRIBE_URL = re.compile(r"https://sns\.[a-z0-9-]+\.amazonaws\.com(\.cn)?/\S*")
 
 
-class AwsSms(Provider):
+class AwsSms(AwsService):
     """Events come only for messages sent with a `configuration_set` that has `topic_arn` as a destination.
 
     `signing_certificate` is what SNS signs with in this region, PEM; `SigningCertURL` in any message of the topic leads to
@@ -61,13 +55,15 @@ class AwsSms(Provider):
     """
 
     name = "aws_sms"
+    endpoint = SERVICE
+    service = SERVICE
+    topic_names = ("topic_arn", "inbound_topic_arn")
     channels = frozenset({Channel.SMS})
     abilities = frozenset({Ability.RECEIPTS})
     credential_names = ("access_key_id", "secret_access_key", "signing_certificate", "topic_arn")
     optional_credential_names = ("session_token", "inbound_topic_arn")
     setting_names = ("from", "senders", "region", "message_type", *EXTRAS)
     default_base_url = f"https://{SERVICE}.{DEFAULT_REGION}.amazonaws.com"
-    refused_webhook_status = 503
     unverified: ClassVar[tuple[str, ...]] = (
         "No call was ever made to AWS: requests are checked against the published model, signatures against published vectors.",
         "No genuine SNS call was at hand: its signature is checked as documented, with certificates of our own making.",
@@ -77,25 +73,12 @@ class AwsSms(Provider):
         "Which reasons a SendTextMessage can really meet is not documented; their meanings are taken from their names.",
     )
 
-    def __init__(self, account: Account) -> None:
-        super().__init__(account)
-        self.region = str(account.settings.get("region") or DEFAULT_REGION)
-        if not account.base_url and self._region_is_named_well:
-            self.base_url = f"https://{SERVICE}.{self.region}.amazonaws.com"
-
-    @property
-    def _region_is_named_well(self) -> bool:
-        return re.fullmatch(r"[a-z0-9-]{1,40}", self.region) is not None
-
     # Sending
 
     def send_request(self, message: OutgoingMessage, attempt: AttemptRef) -> HttpRequest:
         self.require_plain_sms(message)
-        if not self._region_is_named_well:
-            raise AuthenticationFailed("the account's region is no name of one")
-        sender = self.sender_for(message.country)
-        if not sender:
-            raise SenderNotAllowed("the account names no sender")
+        self.require_region()
+        sender = self.require_sender(message.country)
         settings = self.account.settings
         fields: dict[str, Any] = {
             "DestinationPhoneNumber": message.to,
@@ -114,17 +97,6 @@ class AwsSms(Provider):
         }
         return HttpRequest("POST", f"{self.base_url}/", headers, json.dumps(fields).encode())
 
-    def authorize(self, request: HttpRequest, now: datetime) -> HttpRequest:
-        credentials = self.account.credentials
-        signer = Signer(
-            credentials["access_key_id"],
-            credentials["secret_access_key"],
-            self.region,
-            SERVICE,
-            credentials.get("session_token", ""),
-        )
-        return signer.sign(request, now)
-
     def send_result(self, answer: HttpResponse) -> SendResult:
         if not 200 <= answer.status < 300:
             raise _refusal(answer)
@@ -141,45 +113,25 @@ class AwsSms(Provider):
 
         How old the call is does not matter: one that somebody kept and plays again is a repetition of an event on file.
         """
-        call = self._genuine_call(request)
+        call = self.genuine_call(request)
         if call["Type"] == sns.SUBSCRIPTION:
             return []
         if call["Type"] == sns.UNSUBSCRIPTION:
-            return [_subscription_ended(call, request.body)]
-        record = events.record_in(call)
+            return [subscription_ended(call, request.body)]
+        record = sns.record_in(call)
         if not record:
             raise MalformedWebhook("the notification holds no JSON object")
         return [] if events.is_inbound(record) else [events.receipt(record, request.body)]
 
     def parse_inbound(self, request: WebhookRequest) -> list[InboundMessage]:
-        call = self._genuine_call(request)
-        record = events.record_in(call) if call["Type"] == sns.NOTIFICATION else {}
+        call = self.genuine_call(request)
+        record = sns.record_in(call) if call["Type"] == sns.NOTIFICATION else {}
         return [events.inbound(record, call, request.body)] if events.is_inbound(record) else []
-
-    def subscribe_url(self, request: WebhookRequest) -> str | None:
-        """Say which address, once called, confirms a subscription; None for other calls. Raises InvalidSignature.
-
-        SNS sends it once, when somebody subscribes our address, and nothing else until it is called.
-        """
-        call = self._genuine_call(request)
-        url = str(call.get("SubscribeURL"))
-        return url if call["Type"] == sns.SUBSCRIPTION and SUBSCRIBE_URL.fullmatch(url) else None
-
-    def _genuine_call(self, request: WebhookRequest) -> Mapping[str, Any]:
-        credentials = self.account.credentials
-        topics = [credentials.get(name, "") for name in ("topic_arn", "inbound_topic_arn")]
-        return sns.genuine_call(request, credentials.get("signing_certificate", ""), topics)
-
-
-def _subscription_ended(call: Mapping[str, Any], raw: bytes) -> DeliveryEvent:
-    """Keep the news that no more events will come: somebody ended the subscription."""
-    key = reading.fingerprint(call["Type"], call["MessageId"])
-    return DeliveryEvent(EventKind.UNKNOWN, dedupe_key=key, provider_status=call["Type"], raw=raw)
 
 
 def _refusal(answer: HttpResponse) -> ProviderError:
     fields = reading.json_object(answer.body) or {}
-    exception, reason = _exception(answer, fields), _name(fields.get("Reason"))
+    exception, reason = exception_in(answer, fields), name_in(fields.get("Reason"))
     kind = error_for_status(answer.status)
     listed = _listed(exception, reason, fields)
     if listed is not None and (kind is not OutcomeUnknown or exception in THROTTLED):
@@ -191,6 +143,7 @@ def _refusal(answer: HttpResponse) -> ProviderError:
         http_status=answer.status,
         retry_after_seconds=retry_after.from_headers(answer.headers),
         suppress=SUPPRESS_REASONS.get(reason) if kind is listed else None,
+        advice=SENDER_FAULTS.get(reason, ""),
     )
 
 
@@ -205,15 +158,3 @@ def _by_field(named: object) -> type[ProviderError]:
     parts = named if isinstance(named, list) else []
     names = {reading.word(part.get("Name")).lower() for part in parts if isinstance(part, dict)}
     return FIELDS.get(names.pop(), InvalidRequest) if len(names) == 1 else InvalidRequest
-
-
-def _exception(answer: HttpResponse, fields: Mapping[str, Any]) -> str:
-    """Read which exception it is: "com.amazonaws.pinpointsmsvoicev2#ConflictException", or the name alone, or before a colon."""
-    written = reading.word(fields.get("__type") or answer.headers.get("X-Amzn-ErrorType"), limit=200)
-    return _name(written.partition(":")[0].rpartition("#")[2])
-
-
-def _name(value: object) -> str:
-    """Read a name of theirs; what cannot be one may be an address, and is dropped."""
-    written = reading.word(value)
-    return written if re.fullmatch("[A-Za-z_]{1,80}", written) else ""

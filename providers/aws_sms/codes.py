@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from providers.aws.exceptions import COMMON
 from providers.errors import (
     AuthenticationFailed,
     ContentRejected,
@@ -9,17 +10,31 @@ from providers.errors import (
     InvalidRecipient,
     InvalidRequest,
     ProviderError,
-    RateLimited,
     RecipientOptedOut,
     RecipientUnavailable,
     RouteRejected,
     SenderNotAllowed,
+    SenderNotRegistered,
 )
 from providers.messages import EventKind
+
+_REGISTER = "Register this sender for the country in AWS End User Messaging SMS, under Registrations."
+_SET_ANOTHER = "Set a sender for the country that AWS takes there: request one in AWS End User Messaging SMS."
+# Reasons that a sender may not be used in a country -> what to do about it. Their events name none.
+SENDER_FAULTS = {
+    "COUNTRY_CODE_MISMATCH": _SET_ANOTHER,
+    "INTERNATIONAL_SENDING_NOT_SUPPORTED": _SET_ANOTHER,
+    "INVALID_IDENTITY_FOR_DESTINATION_COUNTRY": _SET_ANOTHER,
+    "REGISTRATION_NOT_COMPLETE": _REGISTER,
+    "SENDER_ID_NOT_REGISTERED": _REGISTER,
+    "SENDER_ID_NOT_SUPPORTED": _SET_ANOTHER,
+    "SENDER_ID_REQUIRES_REGISTRATION": _REGISTER,
+}
 
 # An exception's reason -> our error. It says more than the exception. A reason that is not listed is an UnknownRefusal,
 # unless its exception is listed below. Reasons that only other calls can have are left out.
 REASONS: dict[str, type[ProviderError]] = {
+    **dict.fromkeys(SENDER_FAULTS, SenderNotRegistered),
     # ConflictException
     "DESTINATION_PHONE_NUMBER_OPTED_OUT": RecipientOptedOut,
     "DESTINATION_PHONE_NUMBER_BLOCKED_BY_PROTECT_NUMBER_OVERRIDE": RecipientUnavailable,  # this number, by our own rule
@@ -29,7 +44,6 @@ REASONS: dict[str, type[ProviderError]] = {
     "NUMBER_CAPABILITIES_MISMATCH": SenderNotAllowed,  # the sender cannot send SMS
     "MESSAGE_TYPE_MISMATCH": SenderNotAllowed,  # the sender is registered for the other type
     "PHONE_NUMBER_NOT_IN_REGISTRATION_REGION": SenderNotAllowed,
-    "REGISTRATION_NOT_COMPLETE": SenderNotAllowed,
     "RESOURCE_NOT_ACTIVE": SenderNotAllowed,
     "PROTECT_CONFIGURATION_NOT_ASSOCIATED_WITH_CONFIGURATION_SET": SenderNotAllowed,  # two settings of ours disagree
     # ValidationException
@@ -37,14 +51,8 @@ REASONS: dict[str, type[ProviderError]] = {
     "DESTINATION_COUNTRY_BLOCKED": RouteRejected,
     "PRICE_OVER_THRESHOLD": RouteRejected,  # over our own highest price
     "CHANNEL_NOT_ENABLED": SenderNotAllowed,
-    "COUNTRY_CODE_MISMATCH": SenderNotAllowed,
-    "INTERNATIONAL_SENDING_NOT_SUPPORTED": SenderNotAllowed,
     "INVALID_ARN": SenderNotAllowed,  # every ARN in our calls is a setting
-    "INVALID_IDENTITY_FOR_DESTINATION_COUNTRY": SenderNotAllowed,
     "RESOURCE_NOT_ACCESSIBLE": SenderNotAllowed,
-    "SENDER_ID_NOT_REGISTERED": SenderNotAllowed,
-    "SENDER_ID_NOT_SUPPORTED": SenderNotAllowed,
-    "SENDER_ID_REQUIRES_REGISTRATION": SenderNotAllowed,
     "MAXIMUM_SIZE_EXCEEDED": ContentRejected,
     "INVALID_REQUEST": InvalidRequest,
     "PARAMETERS_CANNOT_BE_USED_TOGETHER": InvalidRequest,
@@ -72,34 +80,9 @@ FIELDS: dict[str, type[ProviderError]] = {
 
 # An exception whose reason, if it has one, is not listed.
 EXCEPTIONS: dict[str, type[ProviderError]] = {
-    "AccessDeniedException": AuthenticationFailed,
+    **COMMON,
     "ResourceNotFoundException": SenderNotAllowed,  # the sender or the configuration set
     "ServiceQuotaExceededException": InsufficientBalance,
-    # What any service of theirs may say:
-    # https://docs.aws.amazon.com/chime-sdk/latest/APIReference/CommonErrors.html, and others of its kind
-    "ExpiredTokenException": AuthenticationFailed,
-    "IncompleteSignature": AuthenticationFailed,
-    "IncompleteSignatureException": AuthenticationFailed,
-    "InvalidClientTokenId": AuthenticationFailed,
-    "InvalidSignatureException": AuthenticationFailed,  # a wrong key, or a clock that is minutes off
-    "MissingAuthenticationToken": AuthenticationFailed,
-    "MissingAuthenticationTokenException": AuthenticationFailed,
-    "NotAuthorized": AuthenticationFailed,
-    "OptInRequired": AuthenticationFailed,
-    "RequestExpired": AuthenticationFailed,  # a clock that is minutes off
-    "SignatureDoesNotMatch": AuthenticationFailed,
-    "UnrecognizedClientException": AuthenticationFailed,
-    "InvalidAction": InvalidRequest,
-    "SerializationException": InvalidRequest,
-    "UnknownOperationException": InvalidRequest,
-    "ValidationError": InvalidRequest,
-}
-# "Denied due to request throttling": whatever the status, it was not processed. As a rule the status is 400.
-THROTTLED: dict[str, type[ProviderError]] = {
-    "ThrottlingException": RateLimited,
-    "Throttling": RateLimited,
-    "TooManyRequestsException": RateLimited,
-    "RequestLimitExceeded": RateLimited,
 }
 
 # Reasons that make it certain that the number must not be used again. A field that fails validation is not certain.

@@ -14,11 +14,6 @@ from providers.messages import DeliveryEvent, EventKind, InboundMessage
 ENDS = {EventKind.FAILED, EventKind.NOT_REACHED, EventKind.EXPIRED}
 
 
-def record_in(call: Mapping[str, Any]) -> dict[str, Any]:
-    """Read the record inside a notification, {} where there is none."""
-    return reading.json_object(str(call.get("Message")).encode(errors="replace")) or {}
-
-
 def is_inbound(record: Mapping[str, Any]) -> bool:
     """Whether a record holds a text that came in
     (https://docs.aws.amazon.com/sms-voice/latest/userguide/two-way-sms-payload.html)."""

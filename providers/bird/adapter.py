@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar
 from urllib.parse import quote, urlencode
 
 from providers import reading, retry_after
 from providers.base import Provider, error_for_status, read_json
 from providers.bird import webhooks
-from providers.bird.codes import FIELDS, REFUSALS, STATUS_ERRORS, TYPES, meaning
+from providers.bird.codes import FIELDS, REFUSALS, SENDER_FAULTS, STATUS_ERRORS, TYPES, meaning
 from providers.bird.webhooks import attempt_of, part
-from providers.errors import InvalidRequest, OutcomeUnknown, ProviderError, SenderNotAllowed
+from providers.errors import InvalidRequest, OutcomeUnknown, ProviderError
 from providers.messages import (
     Ability,
     Account,
@@ -32,11 +32,13 @@ from providers.messages import (
     OutgoingMessage,
     SendResult,
     SentMessage,
+    StatusPage,
     WebhookRequest,
 )
 
 REGION = re.compile(r"(?:bk|bm)_([a-z]{2}[0-9]{1,3})_")  # how a key begins
 USUAL_CATEGORY = "transactional"
+STATUSES_PAGE_SIZE = 100  # taken for their most: it is not documented
 EARLY = timedelta(seconds=2)  # their clock against ours
 
 
@@ -50,16 +52,20 @@ class Bird(Provider):
 
     name = "bird"
     channels = frozenset({Channel.SMS})
-    abilities = frozenset({Ability.KEYS, Ability.FIND_BY_REFERENCE, Ability.STATUS, Ability.RECEIPTS})
+    abilities = frozenset(
+        {Ability.KEYS, Ability.FIND_BY_REFERENCE, Ability.STATUS, Ability.LIST_STATUSES, Ability.RECEIPTS}
+    )
     credential_names = ("api_key", "webhook_secret")
     setting_names = ("from", "senders", "category")
     default_base_url = "https://eu1.platform.bird.com"  # another where the key names another region
+    sender_faults = SENDER_FAULTS
     key_life_seconds = 2.5 * 60 * 60  # they keep keys for "roughly 3 hours"; a repeat must arrive before that
     unverified: ClassVar[tuple[str, ...]] = (
         "Nothing was tried against the live API; the fields are those of the official SDK.",
         "Of the error codes for SMS only the names are known, not the numbers.",
         "That a 503 was not processed is taken from its meaning, not from a sentence of the vendor's.",
         "Whether a 429 is kept under its idempotency key, as other refusals are, is not documented.",
+        "The largest page of the list is not documented: statuses are listed by 100.",
         "The shape of incoming messages is taken from an example with sender and text only.",
     )
 
@@ -77,9 +83,7 @@ class Bird(Provider):
         The same attempt and words give the same bytes, however much later: a key protects no other payload.
         """
         self.require_plain_sms(message)
-        sender = self.sender_for(message.country)
-        if not sender:
-            raise SenderNotAllowed("the account names no sender for this country")
+        sender = self.require_sender(message.country)
         fields = {
             "to": message.to,
             "from": sender,
@@ -111,10 +115,7 @@ class Bird(Provider):
     # Looking up
 
     def find_request(self, sent: SentMessage, page: str | None = None) -> HttpRequest:
-        query = {"to": sent.message.to, "direction": "outbound"}
-        if page is not None:
-            query["starting_after"] = page
-        return HttpRequest("GET", self._url(f"?{urlencode(query, errors='replace')}"), self._headers())
+        return self._list_request({"to": sent.message.to}, page)
 
     def find_result(self, answer: HttpResponse, sent: SentMessage) -> FindResult:
         page = reading.json_object(answer.body) if answer.status == 200 else None
@@ -135,6 +136,22 @@ class Bird(Provider):
 
     def status_result(self, answer: HttpResponse) -> list[DeliveryEvent]:
         return _polled((reading.json_object(answer.body) if answer.status == 200 else None) or {})
+
+    def statuses_request(self, since: datetime, until: datetime, page: str | None = None) -> HttpRequest:
+        span = {"created_after": _time(since), "created_before": _time(until)}
+        return self._list_request({**span, "limit": str(STATUSES_PAGE_SIZE)}, page)
+
+    def statuses_result(self, answer: HttpResponse) -> StatusPage:
+        page = (reading.json_object(answer.body) if answer.status == 200 else None) or {}
+        messages = page.get("data")
+        records = [message for message in messages if isinstance(message, dict)] if isinstance(messages, list) else []
+        events = [event for message in records for event in _polled(message)]
+        oldest_at = reading.earliest(map(_created_at, records))
+        return StatusPage(events, reading.identifier(page.get("next_cursor")), oldest_at)
+
+    def _list_request(self, filters: Mapping[str, str], page: str | None) -> HttpRequest:
+        query = {**filters, "direction": "outbound"} | ({} if page is None else {"starting_after": page})
+        return HttpRequest("GET", self._url(f"?{urlencode(query, errors='replace')}"), self._headers())
 
     # Webhooks
 
@@ -160,6 +177,7 @@ def _refusal(answer: HttpResponse) -> ProviderError:
         code=code,
         http_status=answer.status,
         retry_after_seconds=retry_after.from_headers(answer.headers),
+        advice=SENDER_FAULTS.get(code, ""),
     )
 
 
@@ -228,3 +246,7 @@ def _next_page(page: Mapping[str, Any], records: Sequence[Mapping[str, Any]], se
         return CannotTell("the answer does not tell whether the list goes on")
     cursor = reading.identifier(page["next_cursor"])
     return NextPage(cursor) if cursor else NotThere()
+
+
+def _time(moment: datetime) -> str:
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -12,12 +12,21 @@ from providers.errors import (
     ProviderError,
     RateLimited,
     SenderNotAllowed,
+    SenderNotRegistered,
     Unavailable,
 )
 from providers.messages import EventKind
 
+# Names, in refusals and in reports, of faults of a sender in a country -> what to do about it.
+SENDER_FAULTS = {
+    "SMSNoEligibleSender": "Set a sender for the country that Bird takes there, registered where that is required.",
+    "SenderCategoryNotPermitted": "Have the sender's registration in the country extended to this category in Bird.",
+    "sender_unregistered": "Register this sender for the country in Bird.",
+}
+
 # Error code or its name -> our error; where neither is listed, the type decides.
 REFUSALS: dict[str, type[ProviderError]] = {
+    **dict.fromkeys(SENDER_FAULTS, SenderNotRegistered),
     "E01001": InvalidRequest,  # ValidationError; which field, tells whose fault it is: FIELDS
     "E01002": InvalidRequest,
     # The first call with this key is still running, and nobody knows yet how it ends.
@@ -28,8 +37,6 @@ REFUSALS: dict[str, type[ProviderError]] = {
     "IdempotencyKeyReuse": OutcomeUnknown,
     "SMSInvalidRecipient": InvalidRecipient,  # "cannot be routed": by them
     "SMSSenderNotConfigured": SenderNotAllowed,
-    "SMSNoEligibleSender": SenderNotAllowed,
-    "SenderCategoryNotPermitted": SenderNotAllowed,  # the sender's registration does not cover this kind of text
     "SMSUnsupportedFeature": InvalidRequest,
 }
 TYPES: dict[str, type[ProviderError]] = {

@@ -19,7 +19,6 @@ from providers.errors import (
     OutcomeUnknown,
     ProviderError,
     RateLimited,
-    SenderNotAllowed,
 )
 from providers.messagebird import records
 from providers.messagebird.codes import ABOUT_A_PARAMETER, PARAMETERS, REFUSALS
@@ -71,9 +70,7 @@ class MessageBird(Provider):
 
     def send_request(self, message: OutgoingMessage, attempt: AttemptRef) -> HttpRequest:
         self.require_plain_sms(message)
-        sender = self.sender_for(message.country)
-        if not sender:
-            raise SenderNotAllowed("the account names no sender for this country")
+        sender = self.require_sender(message.country)
         fields: dict[str, Any] = {
             "originator": _without_plus(sender),
             "recipients": [_without_plus(message.to)],

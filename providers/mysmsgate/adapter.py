@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any, ClassVar
 from urllib.parse import quote
 
@@ -33,6 +34,7 @@ from providers.messages import (
     OutgoingMessage,
     SendResult,
     SentMessage,
+    StatusPage,
     WebhookRequest,
 )
 from providers.mysmsgate.history import is_it, may_be, reaches_back
@@ -52,7 +54,7 @@ class MySmsGate(Provider):
 
     name = "mysmsgate"
     channels = frozenset({Channel.SMS})
-    abilities = frozenset({Ability.FIND_BY_RECIPIENT, Ability.STATUS, Ability.RECEIPTS})
+    abilities = frozenset({Ability.FIND_BY_RECIPIENT, Ability.STATUS, Ability.LIST_STATUSES, Ability.RECEIPTS})
     credential_names = ("api_key",)
     setting_names = ("from", "senders", "devices", "slot", "text_field", "send_client_message_id")
     default_base_url = "https://mysmsgate.net"
@@ -115,13 +117,11 @@ class MySmsGate(Provider):
     # Looking up
 
     def find_request(self, sent: SentMessage, page: str | None = None) -> HttpRequest:
-        """Ask for the newest messages: there is no known way to ask for one recipient, or to turn the page."""
-        return HttpRequest("GET", f"{self.base_url}/api/v1/history?direction=out&limit={PAGE_SIZE}", self._headers())
+        return self._history_request()
 
     def find_result(self, answer: HttpResponse, sent: SentMessage) -> FindResult:
-        page = reading.json_object(answer.body) if answer.status == 200 else None
-        records = page.get("history") if page else None
-        if not isinstance(records, list) or not all(isinstance(record, dict) for record in records):
+        records = _history(answer)
+        if records is None:
             return CannotTell(f"no history in the answer (HTTP {answer.status})")
         candidates = [record for record in records if may_be(record, sent)]
         if len(candidates) == 1 and is_it(candidates[0], sent):
@@ -140,6 +140,17 @@ class MySmsGate(Provider):
         nested = sms if isinstance(sms := fields.get("sms"), dict) else {}
         message_id, status = id_of(fields) or id_of(nested), status_of(fields) or status_of(nested)
         return _polled(message_id, status) if message_id else []
+
+    def statuses_request(self, since: datetime, until: datetime, page: str | None = None) -> HttpRequest:
+        return self._history_request()
+
+    def statuses_result(self, answer: HttpResponse) -> StatusPage:
+        told = [(id_of(record), status_of(record)) for record in _history(answer) or ()]
+        return StatusPage([event for message_id, status in told if message_id for event in _polled(message_id, status)])
+
+    def _history_request(self) -> HttpRequest:
+        """Ask for the newest messages: there is no known way to ask for one recipient or time, or to turn the page."""
+        return HttpRequest("GET", f"{self.base_url}/api/v1/history?direction=out&limit={PAGE_SIZE}", self._headers())
 
     # Webhooks
 
@@ -169,6 +180,13 @@ class MySmsGate(Provider):
                 raw=request.body,
             )
         ]
+
+
+def _history(answer: HttpResponse) -> list[dict[str, Any]] | None:
+    page = reading.json_object(answer.body) if answer.status == 200 else None
+    records = page.get("history") if page else None
+    is_history = isinstance(records, list) and all(isinstance(record, dict) for record in records)
+    return records if is_history else None
 
 
 def _refusal(answer: HttpResponse, fields: Mapping[str, Any]) -> ProviderError:

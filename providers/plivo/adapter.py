@@ -29,7 +29,7 @@ from providers.errors import (
     MalformedWebhook,
     OutcomeUnknown,
     ProviderError,
-    SenderNotAllowed,
+    SenderNotRegistered,
     UnsupportedFeature,
 )
 from providers.messages import (
@@ -38,7 +38,6 @@ from providers.messages import (
     CannotTell,
     Channel,
     DeliveryEvent,
-    EventKind,
     FindResult,
     Found,
     HttpRequest,
@@ -49,9 +48,11 @@ from providers.messages import (
     OutgoingMessage,
     SendResult,
     SentMessage,
+    StatusPage,
     WebhookRequest,
 )
-from providers.plivo.codes import FAILURES, NO_CREDIT, REFUSALS, STATES, SUPPRESS
+from providers.plivo.codes import ENABLE_COUNTRY, NO_CREDIT, REFUSALS, SENDER_FAULTS
+from providers.plivo.records import bare, certain, event, polled, status_page
 from providers.plivo.signature import is_genuine, pairs_of
 from providers.signatures import form_text
 
@@ -60,7 +61,6 @@ PAGE_SIZE = 20  # their most
 EARLY_SECONDS = 2  # their clock, in whole seconds, against ours
 LATE_SECONDS = 60
 TIMES = ("DeliveryReportTime", "SentTime", "QueuedTime")
-NUMBERS = ("from_number", "to_number")
 
 
 class Plivo(Provider):
@@ -71,10 +71,11 @@ class Plivo(Provider):
 
     name = "plivo"
     channels = frozenset({Channel.SMS})
-    abilities = frozenset({Ability.FIND_BY_RECIPIENT, Ability.STATUS, Ability.RECEIPTS})
+    abilities = frozenset({Ability.FIND_BY_RECIPIENT, Ability.STATUS, Ability.LIST_STATUSES, Ability.RECEIPTS})
     credential_names = ("auth_id", "auth_token")
     setting_names = ("from", "senders", "powerpack_uuid", "v3_only")
     default_base_url = "https://api.plivo.com"
+    sender_faults: ClassVar[Mapping[str, str]] = {str(code): advice for code, advice in SENDER_FAULTS.items()}
     look_up_delay_seconds = 15.0  # not documented
     unverified: ClassVar[tuple[str, ...]] = (
         "How soon a message is in Plivo's list: we wait 15 seconds.",
@@ -93,11 +94,8 @@ class Plivo(Provider):
         self.require_plain_sms(message)
         if "<" in message.to:
             raise UnsupportedFeature("dst is a list: a number with < in it would be taken for several")
-        sender = self._sender(message.country)
-        if not sender:
-            raise SenderNotAllowed("the account names neither a sender nor a powerpack")
         fields: dict[str, object] = {
-            **sender,
+            **self._sender(message.country),
             "dst": message.to.removeprefix("+"),
             "text": reading.clean(message.text),
             "type": "sms",
@@ -123,11 +121,11 @@ class Plivo(Provider):
         raise OutcomeUnknown("the answer names no message", http_status=answer.status)
 
     def _sender(self, country: str) -> dict[str, str]:
-        """Say who sends, by the names of their fields: a number or name, else a powerpack, else nobody."""
-        if sender := self.sender_for(country):
-            return {"src": sender.removeprefix("+")}
+        """Say who sends, by the names of their fields: a number or name, else a powerpack."""
         powerpack = self.account.settings.get("powerpack_uuid")
-        return {"powerpack_uuid": str(powerpack)} if powerpack else {}
+        if powerpack and not self.sender_for(country):
+            return {"powerpack_uuid": str(powerpack)}
+        return {"src": self.require_sender(country).removeprefix("+")}
 
     def _url(self, uuid: str | None = None) -> str:
         auth_id = quote(self.account.credentials["auth_id"], safe="")
@@ -142,17 +140,7 @@ class Plivo(Provider):
     # Looking up
 
     def find_request(self, sent: SentMessage, page: str | None = None) -> HttpRequest:
-        earliest, latest = _window(sent)
-        query = {
-            "to_number": sent.message.to,
-            "message_direction": "outbound",
-            "message_time__gte": _time(earliest),
-            "message_time__lte": _time(latest + timedelta(seconds=1)),  # a part of a second is cut off
-            "limit": PAGE_SIZE,
-            # Of their link only the offset counts: a host in it is never called.
-            "offset": reading.number(parameters(page or "").get("offset")) or 0,
-        }
-        return HttpRequest("GET", f"{self._url()}?{urlencode(query)}", self._headers())
+        return self._list_request(*_window(sent), page, to_number=sent.message.to)
 
     def find_result(self, answer: HttpResponse, sent: SentMessage) -> FindResult:
         page = reading.json_object(answer.body) if answer.status == 200 else None
@@ -161,8 +149,8 @@ class Plivo(Provider):
             return CannotTell(f"no list in the answer (HTTP {answer.status})")
         candidates = [record for record in records if not isinstance(record, dict) or self._may_be(record, sent)]
         link = meta.get("next")
-        if len(candidates) == 1 and not link and (uuid := _certain(candidates[0], sent)):
-            return Found(uuid, tuple(_polled(candidates[0])))
+        if len(candidates) == 1 and not link and (uuid := certain(candidates[0], sent)):
+            return Found(uuid, tuple(polled(candidates[0])))
         if candidates:
             return CannotTell("several messages could be this one, or one that could lacks its number or time")
         if link:
@@ -176,12 +164,12 @@ class Plivo(Provider):
         """Whether a record can be ours. What it lacks or masks (their setting `log`) speaks for it."""
         earliest, latest = _window(sent)
         made_at = reading.iso_time(record.get("message_time"))
-        to, sender = _bare(record.get("to_number")), _bare(record.get("from_number"))
-        ours = _bare(self._sender(sent.message.country).get("src"))
+        to, sender = bare(record.get("to_number")), bare(record.get("from_number"))
+        ours = bare(self.sender_for(sent.message.country))
         return (
             reading.identifier(record.get("message_uuid")) not in sent.owned_ids
             and record.get("message_direction") != "inbound"
-            and (to == _bare(sent.message.to) or not to.isdecimal())
+            and (to == bare(sent.message.to) or not to.isdecimal())
             and (not ours or not sender or sender == ours)
             and (made_at is None or earliest <= made_at <= latest)
         )
@@ -190,7 +178,25 @@ class Plivo(Provider):
         return HttpRequest("GET", self._url(provider_message_id), self._headers())
 
     def status_result(self, answer: HttpResponse) -> list[DeliveryEvent]:
-        return _polled(reading.json_object(answer.body) or {}) if answer.status == 200 else []
+        return polled(reading.json_object(answer.body) or {}) if answer.status == 200 else []
+
+    def statuses_request(self, since: datetime, until: datetime, page: str | None = None) -> HttpRequest:
+        return self._list_request(since, until, page)
+
+    def statuses_result(self, answer: HttpResponse) -> StatusPage:
+        return status_page((reading.json_object(answer.body) if answer.status == 200 else None) or {})
+
+    def _list_request(self, since: datetime, until: datetime, page: str | None, **filters: str) -> HttpRequest:
+        query = {
+            **filters,
+            "message_direction": "outbound",
+            "message_time__gte": _time(since),
+            "message_time__lte": _time(until + timedelta(seconds=1)),  # a part of a second is cut off
+            "limit": PAGE_SIZE,
+            # Of their link only the offset counts: a host in it is never called.
+            "offset": reading.number(parameters(page or "").get("offset")) or 0,
+        }
+        return HttpRequest("GET", f"{self._url()}?{urlencode(query)}", self._headers())
 
     # Webhooks
 
@@ -202,8 +208,8 @@ class Plivo(Provider):
         if uuid is None or not status:
             raise MalformedWebhook("the callback names no message or no status")
         times = [reading.word(fields.get(name)) for name in ("Sequence", "PartInfo", *TIMES)]
-        event = _event(uuid, status, fields.get("ErrorCode"), told_at=times, raw=_raw(request))
-        return [replace(event, attempt=attempt_of(request.url))]
+        told = event(uuid, status, fields.get("ErrorCode"), told_at=times, raw=_raw(request))
+        return [replace(told, attempt=attempt_of(request.url))]
 
     def parse_inbound(self, request: WebhookRequest) -> list[InboundMessage]:
         fields = self._genuine_fields(request)
@@ -232,46 +238,8 @@ def _refusal(answer: HttpResponse) -> ProviderError:
         f"HTTP {answer.status}",
         http_status=answer.status,
         retry_after_seconds=retry_after.from_headers(answer.headers),
+        advice=ENABLE_COUNTRY if kind is SenderNotRegistered else "",
     )
-
-
-def _event(uuid: str, status: str, error_code: object, *, told_at: list[str], raw: bytes) -> DeliveryEvent:
-    code = reading.number(error_code)
-    kind = STATES.get(status.lower(), EventKind.UNKNOWN)
-    if kind is EventKind.FAILED and code is not None:
-        kind = FAILURES.get(code, kind)
-    return DeliveryEvent(
-        kind=kind,
-        dedupe_key=reading.fingerprint(uuid, status, reading.word(error_code), *told_at),
-        provider_message_id=uuid,
-        provider_status=status,
-        error_code="" if code == 0 else reading.word(error_code, limit=50),  # "000" is none
-        suppress=SUPPRESS.get(code or 0) if kind is EventKind.FAILED else None,
-        raw=raw,
-    )
-
-
-def _polled(record: Mapping[str, Any]) -> list[DeliveryEvent]:
-    """Read a message record. The same state gives the same event."""
-    uuid, status = reading.identifier(record.get("message_uuid")), reading.word(record.get("message_state"))
-    if uuid is None or not status:
-        return []
-    raw = json.dumps({name: value for name, value in record.items() if name not in NUMBERS}).encode()
-    event = _event(uuid, status, record.get("error_code"), told_at=["polled"], raw=raw)
-    return [replace(event, occurred_at=reading.iso_time(record.get("message_updated_time")))]
-
-
-def _certain(record: Any, sent: SentMessage) -> str | None:
-    """The id of a record that lacks nothing we know it by."""
-    if not isinstance(record, dict) or reading.iso_time(record.get("message_time")) is None:
-        return None
-    is_whole = _bare(record.get("to_number")) == _bare(sent.message.to)
-    return reading.identifier(record.get("message_uuid")) if is_whole else None
-
-
-def _bare(address: object) -> str:
-    """A number or a name as they compare it: letters and digits alone."""
-    return re.sub("[^a-z0-9]", "", address.lower()) if isinstance(address, str) else ""
 
 
 def _window(sent: SentMessage) -> tuple[datetime, datetime]:

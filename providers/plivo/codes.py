@@ -6,14 +6,22 @@ SDK 4.63 (read 2026-11). Newer codes than these exist.
 
 from __future__ import annotations
 
-from providers.errors import InsufficientBalance, InvalidRequest, ProviderError, SenderNotAllowed
+from providers.errors import InsufficientBalance, InvalidRequest, ProviderError, SenderNotRegistered
 from providers.messages import EventKind
+
+ENABLE_COUNTRY = "Enable the country in the Plivo console, under Messaging, Geo permissions."
+# Codes of receipts about a sender that may not be used in a country -> what to do about it.
+SENDER_FAULTS = {
+    40: "Set a sender for the country that Plivo takes there: a number of the account, or a registered sender id.",
+    201: "Set another sender for Canada than a toll-free number of the US.",
+    450: ENABLE_COUNTRY,
+}
 
 # HTTP status -> our error. Their refusals have no code. Not listed and so an UnknownRefusal: 400, 409 and 422, which are
 # said of a number, a sender or a text alike, and 404.
 REFUSALS: dict[int, type[ProviderError]] = {
     402: InsufficientBalance,
-    403: SenderNotAllowed,  # the country is not enabled for this account: ours to mend
+    403: SenderNotRegistered,  # the country is not enabled for this account: ours to mend
     405: InvalidRequest,
 }
 # The one place where their text decides: without credit "all send message API requests will fail with the error", whose

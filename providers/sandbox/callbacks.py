@@ -5,6 +5,7 @@ Reports about one message go through one sender, so they leave in the order in w
 
 from __future__ import annotations
 
+import base64
 import logging
 import queue
 import threading
@@ -12,6 +13,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from urllib.parse import unquote, urlsplit, urlunsplit
 
 from providers.sandbox.poster import Outcome, Poster
 from providers.sandbox.scheduler import Scheduler
@@ -88,3 +90,15 @@ class Senders:
             wait, *rest = callback.waits
             later = replace(callback, waits=tuple(rest))
             self._scheduler.at(time.monotonic() + wait, partial(self.post, later))
+
+
+def webhook_place(url: str | None) -> tuple[str, dict[str, str]] | None:
+    """The address to call and the header that its credentials become."""
+    if url is None:
+        return None
+    parts = urlsplit(url)
+    user, at, host = parts.netloc.rpartition("@")
+    place = urlunsplit(parts._replace(netloc=host))
+    if not at:
+        return place, {}
+    return place, {"Authorization": "Basic " + base64.b64encode(unquote(user).encode()).decode()}

@@ -15,10 +15,12 @@ if TYPE_CHECKING:
 PREFIX = "/_sandbox"
 FAULTS = re.compile(r"/accounts/([^/]+)/faults")
 MESSAGE_LIMIT = 1000
+RECEIVER = ("secret", "role")  # what can be set of one
 
 
 def handle(sandbox: Sandbox, request: Request) -> Reply:
-    """GET accounts, counts, messages?account=&to=&limit=, accounts/<slug>/faults; POST accounts/<slug>/faults, reset."""
+    """GET accounts, counts, messages?account=&to=&limit=, accounts/<slug>/faults, hooks?path=;
+    POST accounts/<slug>/faults, hooks, reset."""
     path = request.path.removeprefix(PREFIX)
     found = FAULTS.fullmatch(path)
     try:
@@ -33,6 +35,10 @@ def handle(sandbox: Sandbox, request: Request) -> Reply:
                 return json_reply(200, sandbox.faults(found[1]).as_json())
             case "POST" if found is not None:
                 return _set_faults(sandbox, found[1], request)
+            case "GET" if path == "/hooks":
+                return json_reply(200, sandbox.receivers.as_json(request.parameters.get("path")))
+            case "POST" if path == "/hooks":
+                return _set_receiver(sandbox, request)
             case "POST" if path == "/reset":
                 sandbox.reset()
                 return json_reply(200, {})
@@ -56,3 +62,11 @@ def _set_faults(sandbox: Sandbox, slug: str, request: Request) -> Reply:
     if not isinstance(changes, dict):
         raise ValueError('send a JSON object, e.g. {"outage": "status_503"}')
     return json_reply(200, sandbox.set_faults(slug, **changes).as_json())
+
+
+def _set_receiver(sandbox: Sandbox, request: Request) -> Reply:
+    changes = json.loads(request.body or b"{}")
+    if not isinstance(changes, dict) or not all(isinstance(changes.get(name, ""), str) for name in ("path", *RECEIVER)):
+        raise ValueError('send a JSON object, e.g. {"path": "/hooks/ok", "secret": "whsec_…", "role": "fail"}')
+    sandbox.receivers.set(changes.get("path", ""), **{name: changes.get(name) for name in RECEIVER})
+    return json_reply(200, {})

@@ -47,6 +47,8 @@ class Faults:
     """Lists, searches and single look-ups say that the message is not there."""
     silent: bool = False
     """No callbacks. Those that fall due meanwhile are lost, as with the vendor."""
+    lost_to: str | None = None
+    """Messages to numbers that begin so, e.g. "+49", are taken, and nothing becomes of them: they go nowhere, and say nothing."""
     callback_repeat: int = 1
     """How often each callback is sent."""
     callback_shuffle: bool = False
@@ -62,6 +64,7 @@ class Faults:
 
 NONE = Faults()
 FLAGS = {"drip", "accept_then_drop", "look_up_blind", "silent", "callback_shuffle"}
+BEGINNINGS = {"outage_to", "lost_to"}
 WHOLE_NUMBERS = {"rate_limit", "retry_after_seconds", "callback_repeat"}
 
 
@@ -74,9 +77,9 @@ def _checked(name: str, value: Any) -> Any:
         if value not in OUTAGES:
             raise ValueError(f"outage is one of {', '.join(OUTAGES)}, or null")
         return value
-    if name == "outage_to":
+    if name in BEGINNINGS:
         if not isinstance(value, str) or not value:
-            raise ValueError("outage_to is the beginning of a number, or null")
+            raise ValueError(f"{name} is the beginning of a number, or null")
         return value
     if name == "refuse":
         return value if isinstance(value, Refusal) else _refusal(value)

@@ -1,4 +1,4 @@
-"""Who plays what: the last two digits of a number, the local part of an e-mail address."""
+"""Who plays what: the last two digits of a number or of a device, the local part of an e-mail address."""
 
 from __future__ import annotations
 
@@ -96,10 +96,25 @@ EMAIL = {
     "slow": Role("slow", (SENT, DELIVERED), Answering.LATE),
     "timeout": Role("timeout", (SENT, DELIVERED), Answering.WITHHELD),
 }
+# What becomes of a push its vendor never tells.
+DEVICES = {
+    "01": Role("delivered"),
+    "03": Role("unregistered", refusal="unregistered"),
+    "04": Role("invalid", refusal="invalid"),
+    "05": Role("busy", busy_first=2),
+    "06": Role("timeout", answering=Answering.WITHHELD),
+    "08": Role("another app's", refusal="another app's"),
+    "09": Role("dropped", answering=Answering.DROPPED),
+    "10": Role("slow", answering=Answering.LATE),
+}
 
 
 def of_number(number: str) -> Role:
     return SMS.get(number[-2:], SMS["01"])
+
+
+def of_device(token: str) -> Role:
+    return DEVICES.get(token[-2:], DEVICES["01"])
 
 
 def of_address(address: str) -> Role:

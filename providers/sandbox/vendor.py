@@ -99,7 +99,7 @@ class Vendor(ABC):
         ledger.add(message, keys)
         answering = Answering.DROPPED if ledger.faults.accept_then_drop else message.role.answering
         unanswered = answering in (Answering.WITHHELD, Answering.DROPPED)
-        steps = _shuffled(message.role.steps) if ledger.faults.callback_shuffle else message.role.steps
+        steps = _steps(ledger.faults, message)
         reply = replace(self.receipt(message), note=f"{message.id} for {masked(message.to)}, role {message.role.name}")
         self._go_on(ledger, message, steps, time.monotonic() + (self.pace.unanswered if unanswered else 0.0))
         match answering:
@@ -166,6 +166,13 @@ def _outage(faults: Faults) -> Reply | None:
     if faults.outage is None:
         return None
     return DROP if faults.outage == "drop" else _page(int(faults.outage.removeprefix("status_")))
+
+
+def _steps(faults: Faults, message: Message) -> tuple[Step, ...]:
+    """What becomes of a message that was taken."""
+    if faults.lost_to and message.to.startswith(faults.lost_to):
+        return ()
+    return _shuffled(message.role.steps) if faults.callback_shuffle else message.role.steps
 
 
 def _shuffled(steps: tuple[Step, ...]) -> tuple[Step, ...]:

@@ -44,11 +44,12 @@ from providers.messages import (
     OutgoingMessage,
     SendResult,
     SentMessage,
+    StatusPage,
     WebhookRequest,
 )
 from providers.signatures import is_basic, is_hmac
 from providers.sinch import receipts
-from providers.sinch.codes import BY_STATUS, FAULTS, REFUSALS, VAGUE
+from providers.sinch.codes import BY_STATUS, FAULTS, REFUSALS, SENDER_FAULTS, VAGUE
 
 REGIONS = ("us", "eu", "au", "br", "ca")
 SHORTEST_VALIDITY_SECONDS = 30  # their clock against ours: an expiry in the past would be refused
@@ -68,16 +69,18 @@ class Sinch(Provider):
 
     name = "sinch"
     channels = frozenset({Channel.SMS})
-    abilities = frozenset({Ability.FIND_BY_REFERENCE, Ability.STATUS, Ability.RECEIPTS})
+    abilities = frozenset({Ability.FIND_BY_REFERENCE, Ability.STATUS, Ability.LIST_STATUSES, Ability.RECEIPTS})
     credential_names = ("service_plan_id", "api_token")
     optional_credential_names = ("webhook_secret", "webhook_user", "webhook_password")
     setting_names = ("from", "senders", "region")
     default_base_url = "https://us.sms.api.sinch.com"
+    sender_faults: ClassVar[Mapping[str, str]] = {str(code): advice for code, advice in SENDER_FAULTS.items()}
     look_up_delay_seconds = 5.0
     refused_webhook_status = 503  # a 4xx loses the report for good, and the fault may be in our own roll-out
     unverified: ClassVar[tuple[str, ...]] = (
         "How soon a batch is found by its reference: we wait 5 seconds.",
         "The list's filter by reference is in the SDK and not in older documents; a list without it tells nothing.",
+        "Which reports their list holds besides final ones, and whether its times are the messages' or the reports'.",
         "The names of refusals, known from older copies of the documentation.",
         "A 500 is said to mean that nothing was processed; we search all the same.",
         "How a text with ${…} is escaped: we send the dollar sign as a parameter.",
@@ -129,8 +132,10 @@ class Sinch(Provider):
         return SendResult(batch_id)
 
     def _url(self, resource: str = "") -> str:
-        plan = quote(self.account.credentials["service_plan_id"], safe="")
-        return f"{self.base_url}/xms/v1/{plan}/batches{resource}"
+        return f"{self._plan_url()}/batches{resource}"
+
+    def _plan_url(self) -> str:
+        return f"{self.base_url}/xms/v1/{quote(self.account.credentials['service_plan_id'], safe='')}"
 
     def _headers(self) -> dict[str, str]:
         return {"Authorization": f"Bearer {self.account.credentials['api_token']}", "Accept": "application/json"}
@@ -170,6 +175,20 @@ class Sinch(Provider):
     def status_result(self, answer: HttpResponse) -> list[DeliveryEvent]:
         report = reading.json_object(answer.body) if answer.status == 200 else None
         return receipts.polled(report) if report else []
+
+    def statuses_request(self, since: datetime, until: datetime, page: str | None = None) -> HttpRequest:
+        query = {
+            "start_date": _time(since),
+            "end_date": _time(until),
+            "page": reading.number(page) or 0,
+            "page_size": PAGE_SIZE,
+        }
+        return HttpRequest("GET", f"{self._plan_url()}/delivery_reports?{urlencode(query)}", self._headers())
+
+    def statuses_result(self, answer: HttpResponse) -> StatusPage:
+        return receipts.polled_page(
+            (reading.json_object(answer.body) if answer.status == 200 else None) or {}, PAGE_SIZE
+        )
 
     # Webhooks
 

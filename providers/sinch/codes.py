@@ -69,4 +69,10 @@ ABORTS = {
     417: EventKind.FAILED,
     418: EventKind.FAILED,
 }
+# Codes of reports about a sender that may not be used in a country -> what to do about it. Networks of the US say with 60
+# and 152 that a campaign or a number is not registered; elsewhere these mean something else.
+SENDER_FAULTS = {
+    410: "Set a sender for the country that Sinch has registered there.",
+    412: "Have Sinch enable the country for this service plan.",
+}
 PROGRESS = frozenset({0, 400, 401})  # delivered, queued, dispatched: no errors

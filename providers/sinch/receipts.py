@@ -9,7 +9,7 @@ from typing import Any
 
 from providers import reading
 from providers.errors import MalformedWebhook
-from providers.messages import DeliveryEvent, EventKind, InboundMessage
+from providers.messages import DeliveryEvent, EventKind, InboundMessage, StatusPage
 from providers.sinch.codes import ABORTS, PROGRESS, STATUSES
 
 REPORT = re.compile("(recipient_)?delivery_report_[a-z]+")  # …_sms, …_mms
@@ -35,6 +35,19 @@ def polled(report: Mapping[str, Any]) -> list[DeliveryEvent]:
     statuses = [_without_numbers(status) for status in _statuses(report)]
     known = {name: report.get(name) for name in ("type", "batch_id", "client_reference")} | {"statuses": statuses}
     return _events(report, json.dumps(known).encode(), told_at="polled")
+
+
+def polled_page(page: Mapping[str, Any], size: int) -> StatusPage:
+    """Read a page of reports, each about one recipient, as `polled` reads the one about its batch, which names none."""
+    listed, count = page.get("delivery_reports"), reading.number(page.get("count"))
+    reports = [report for report in listed if isinstance(report, dict)] if isinstance(listed, list) else []
+    number = reading.number(page.get("page")) or 0
+    goes_on = count is not None and bool(reports) and 0 <= number * size + len(reports) < count
+    return StatusPage(
+        [event for report in reports for event in polled(_without_numbers(report))],
+        str(number + 1) if goes_on else None,
+        reading.earliest(reading.iso_time(report.get("at")) for report in reports),
+    )
 
 
 def inbound(message: Mapping[str, Any], raw: bytes) -> list[InboundMessage]:

@@ -15,7 +15,6 @@ from providers.errors import (
     MalformedWebhook,
     OutcomeUnknown,
     ProviderError,
-    SenderNotAllowed,
     UnknownRefusal,
 )
 from providers.messages import (
@@ -49,6 +48,7 @@ class Telnyx(Provider):
     setting_names = ("from", "senders", "messaging_profile_id")
     default_base_url = "https://api.telnyx.com"
     key_life_seconds = 23 * 60 * 60.0  # they replay for 24 hours; a repeat must arrive before that
+    sender_faults: ClassVar[Mapping[str, str]] = {str(code): advice for code, advice in codes.SENDER_FAULTS.items()}
     unverified: ClassVar[tuple[str, ...]] = (
         "The HTTP status of a message that was taken (read as any 2xx).",
         "What answers a call whose first call with the same key is still running; a 409 or 422 with an unlisted code is unclear.",
@@ -85,9 +85,8 @@ class Telnyx(Provider):
 
     def _sender(self, message: OutgoingMessage) -> dict[str, str]:
         profile = str(self.account.settings.get("messaging_profile_id") or "")
-        named = {"from": self.sender_for(message.country), "messaging_profile_id": profile}
-        if not any(named.values()):
-            raise SenderNotAllowed("the account names neither a sender nor a messaging profile")
+        sender = self.sender_for(message.country) if profile else self.require_sender(message.country)
+        named = {"from": sender, "messaging_profile_id": profile}
         return {name: value for name, value in named.items() if value}
 
     def _headers(self) -> dict[str, str]:
@@ -197,6 +196,7 @@ def _refusal(answer: HttpResponse) -> ProviderError:
         http_status=answer.status,
         retry_after_seconds=_wait_seconds(answer, code, listed),
         suppress=codes.SUPPRESS.get(code or 0) if listed else None,
+        advice=codes.SENDER_FAULTS.get(code or 0, ""),
     )
 
 

@@ -15,12 +15,23 @@ from providers.errors import (
     RecipientUnavailable,
     RouteRejected,
     SenderNotAllowed,
+    SenderNotRegistered,
     Unavailable,
 )
 from providers.messages import EventKind
 
+# Codes, in refusals and in receipts, of a sender that may not be used in a country -> what to do about it.
+SENDER_FAULTS = {
+    40010: "Register the brand and the campaign of this number for 10DLC in the Telnyx portal.",
+    40309: "Allow the country in the messaging profile of this sender in the Telnyx portal.",
+    40329: "Have this toll-free number verified in the Telnyx portal.",
+    40330: "Have this toll-free number verified in the Telnyx portal.",
+    40331: "Allow the country in the messaging profile of this sender in the Telnyx portal.",
+}
+
 # Refusal code -> our error. A code not listed is judged by its HTTP status.
 REFUSALS: dict[int, type[ProviderError]] = {
+    **dict.fromkeys(SENDER_FAULTS, SenderNotRegistered),
     # Any of their APIs
     10003: InvalidRequest,  # a URL over 2,000 characters, or none
     10004: InvalidRequest,  # a parameter is missing
@@ -68,7 +79,6 @@ REFUSALS: dict[int, type[ProviderError]] = {
     40328: ContentRejected,
     # Ours to mend
     40003: SenderNotAllowed,  # "the originating phone number is permanently blocked"
-    40010: SenderNotAllowed,  # not registered for 10DLC
     40013: SenderNotAllowed,
     40019: SenderNotAllowed,
     40100: SenderNotAllowed,  # not provisioned for messages
@@ -79,7 +89,6 @@ REFUSALS: dict[int, type[ProviderError]] = {
     40306: SenderNotAllowed,
     40307: SenderNotAllowed,
     40308: SenderNotAllowed,
-    40309: SenderNotAllowed,  # the destination is not enabled for this profile
     40311: SenderNotAllowed,  # to 40314: the messaging profile
     40312: SenderNotAllowed,
     40313: SenderNotAllowed,
@@ -88,9 +97,6 @@ REFUSALS: dict[int, type[ProviderError]] = {
     40321: SenderNotAllowed,  # the number pool is empty
     40323: SenderNotAllowed,
     40325: SenderNotAllowed,
-    40329: SenderNotAllowed,  # toll-free, not verified
-    40330: SenderNotAllowed,
-    40331: SenderNotAllowed,  # the destination is not allowed
     40333: InsufficientBalance,  # the spend limit
 }
 

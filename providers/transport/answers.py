@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from providers.messages import Headers, HttpResponse
 from providers.transport.base import ANSWER_LIMIT_BYTES
 from providers.transport.flights import BadAnswer
+from providers.transport.foreign import FOREIGN_ANSWER_BYTES
 
 END_OF_HEAD = (b"\r\n", b"\n")
 PACKED = ("gzip", "x-gzip", "deflate")
@@ -32,6 +33,12 @@ def header_lines(headers: Mapping[str, str]) -> list[bytes]:
     lines["accept-encoding"] = b"Accept-Encoding: identity"
     lines.pop("content-length", None)  # curl has counted
     return list(lines.values())
+
+
+def read_beginning(head: Sequence[bytes], body: Sequence[bytes]) -> HttpResponse:
+    """Read what a stranger says, as it came and up to the cap. Raises BadAnswer if it is no answer."""
+    status, headers = _final(head)
+    return HttpResponse(status, headers, b"".join(body)[:FOREIGN_ANSWER_BYTES])
 
 
 def read_answer(head: Sequence[bytes], body: Sequence[bytes], method: str) -> HttpResponse:

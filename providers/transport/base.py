@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from providers.errors import NotStarted, OutcomeUnknown, Unavailable
-from providers.messages import HttpRequest, HttpResponse
+from providers.errors import AddressForbidden, NotStarted, OutcomeUnknown, Unavailable
+from providers.messages import HttpResponse, MailResponse
 
 ANSWER_LIMIT_BYTES = 1024 * 1024
 
@@ -21,7 +21,7 @@ class Call:
     """
 
     key: Any
-    request: HttpRequest
+    request: Any  # HttpRequest, or MailRequest where mails are carried
     deadline_seconds: float
     start_by: float | None = None
 
@@ -30,13 +30,22 @@ class Call:
 class Answer:
     """What became of a call.
 
-    `result` is a complete answer, or: NotStarted, nothing was done; Unavailable, no byte of the request left;
-    OutcomeUnknown, bytes left and no complete answer came back.
+    `result` is a complete answer, or: NotStarted, nothing was done; Unavailable, no byte of the request left, or of a mail
+    not the end; AddressForbidden, none left and none may; OutcomeUnknown, it left and no complete answer came back.
+    To a foreign request an answer is complete with its first `FOREIGN_ANSWER_BYTES`.
     """
 
     key: Any
-    result: HttpResponse | NotStarted | Unavailable | OutcomeUnknown
+    result: HttpResponse | MailResponse | NotStarted | Unavailable | AddressForbidden | OutcomeUnknown
     seconds: float
+
+
+class Receiver(Protocol):
+    """Where answers go: an `Inbox`."""
+
+    is_abandoned: bool
+
+    def add(self, answer: Answer) -> None: ...
 
 
 class Transport(Protocol):
@@ -44,13 +53,10 @@ class Transport(Protocol):
 
     concurrency: int
 
-    def send_many(
-        self, calls: Sequence[Call], *, flush_seconds: float = 0.1, flush_count: int = 200
-    ) -> Iterator[list[Answer]]:
-        """Make all calls, from now on; hand over answers as they come, at least every `flush_seconds` or `flush_count`.
+    def send(self, calls: Sequence[Call], inbox: Receiver) -> None:
+        """Make all calls, from now on, beside those that are under way already; every one is answered exactly once.
 
-        The calls of several batches may be under way at once. Every call is answered exactly once. Lists are never empty.
-        Never raises for what the network does.
+        Never raises for what the network does. What has not begun when the inbox is abandoned is not begun.
         """
         ...
 

@@ -16,6 +16,7 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
 from providers.transport.flights import Flight, Late
+from providers.transport.foreign import ForeignRules
 
 HOSTS = 32  # hosts with kept-alive connections at one time
 
@@ -26,9 +27,10 @@ class NotConnected(Exception):
     """No connection. Not an OSError, some of which urllib3 swallows in the hope of an answer."""
 
 
-def board(flight: Flight) -> None:
-    """Say whose call this thread's connections work for."""
+def board(flight: Flight, rules: ForeignRules | None = None) -> None:
+    """Say whose call this thread's connections work for, and by which rules new ones are opened."""
     _worker.flight = flight
+    _worker.rules = rules
 
 
 def _flight() -> Flight:
@@ -41,8 +43,10 @@ class Connection(HTTPConnection):
         flight = _flight()
         flight.step = "looking up the name"
         addresses = look_up(self._dns_host, self.port, flight.seconds_left())
+        if _worker.rules is not None:  # what is connected to is what was looked at: no second look-up could differ
+            addresses = _worker.rules.allowed(addresses)
         flight.step = "connecting"
-        connection = _connect(addresses, self.socket_options or (), flight)
+        connection = open_socket(addresses, self.socket_options or (), flight)
         flight.step = "securing the connection"
         return connection
 
@@ -149,7 +153,7 @@ def look_up(host: str, port: int, seconds: float) -> Sequence[Any]:
     return answer
 
 
-def _connect(addresses: Sequence[Any], options: Sequence[Any], flight: Flight) -> socket.socket:
+def open_socket(addresses: Sequence[Any], options: Sequence[Any], flight: Flight) -> socket.socket:
     """Try each address, with an equal share of the time that is left."""
     failure: Exception | None = None
     for tried, (family, kind, protocol, _, address) in enumerate(addresses):

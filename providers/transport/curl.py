@@ -8,14 +8,15 @@ import selectors
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 import certifi
 import pycurl  # type: ignore[import-untyped]
 
-from providers.errors import NotStarted, Unavailable
-from providers.transport.base import Answer, Call
+from providers.errors import AddressForbidden, NotStarted, Unavailable
+from providers.transport.base import Answer, Call, Receiver
+from providers.transport.foreign import ForeignRules
 from providers.transport.handles import Handle
 from providers.transport.wires import Wires
 
@@ -30,21 +31,22 @@ class CurlTransport:
     """
 
     def __init__(
-        self, concurrency: int = 16, monotonic: Callable[[], float] = time.monotonic, ca_file: str | None = None
+        self,
+        concurrency: int = 16,
+        monotonic: Callable[[], float] = time.monotonic,
+        ca_file: str | None = None,
+        foreign: ForeignRules = ForeignRules(),  # noqa: B008  frozen
     ) -> None:
         self.concurrency = concurrency
         self._monotonic = monotonic
         self._ca_file = ca_file or certifi.where()
+        self._foreign = foreign
         self._loops: dict[int, _Loop] = {}  # by process id: a child has its parent's loop, but not its thread
         self._lock = threading.Lock()
 
-    def send_many(
-        self, calls: Sequence[Call], *, flush_seconds: float = 0.1, flush_count: int = 200
-    ) -> Iterator[list[Answer]]:
-        batch = _Batch(len(calls))
+    def send(self, calls: Sequence[Call], inbox: Receiver) -> None:
         if calls:
-            self._loop().take(calls, batch)
-        return batch.all_answers(flush_seconds, flush_count)
+            self._loop().take(calls, inbox)
 
     def close(self) -> None:
         if loop := self._loops.pop(os.getpid(), None):
@@ -54,46 +56,8 @@ class CurlTransport:
         pid = os.getpid()
         with self._lock:
             if pid not in self._loops or self._loops[pid].is_stopped:
-                self._loops[pid] = _Loop(self.concurrency, self._monotonic, self._ca_file)
+                self._loops[pid] = _Loop(self.concurrency, self._monotonic, self._ca_file, self._foreign)
             return self._loops[pid]
-
-
-class _Batch:
-    """The calls of one `send_many` and the answers that are in."""
-
-    def __init__(self, count: int) -> None:
-        self.missing = count
-        self.is_abandoned = False
-        self._answers: deque[Answer] = deque()
-        self._wanted = 1
-        self._changed = threading.Condition()
-
-    def add(self, answer: Answer) -> None:
-        with self._changed:
-            self._answers.append(answer)
-            if len(self._answers) >= self._wanted:  # the reader sleeps until there are enough
-                self._changed.notify()
-
-    def all_answers(self, seconds: float, count: int) -> Iterator[list[Answer]]:
-        """Collect until none is missing. What has not begun when nobody listens any more is not begun."""
-        try:
-            while self.missing:
-                yield self.collect(seconds, count)
-        finally:
-            self.is_abandoned = True
-
-    def collect(self, seconds: float, count: int) -> list[Answer]:
-        """Wait for an answer, then gather more until `seconds` have passed, `count` are there or none is missing."""
-        with self._changed:
-            self._wait(1, None)
-            self._wait(min(count, self.missing), seconds)
-            gathered = [self._answers.popleft() for _ in range(min(count, len(self._answers)))]
-        self.missing -= len(gathered)
-        return gathered
-
-    def _wait(self, count: int, seconds: float | None) -> None:
-        self._wanted = count
-        self._changed.wait_for(lambda: len(self._answers) >= count, seconds)
 
 
 class _Loop:
@@ -102,14 +66,15 @@ class _Loop:
     Driven socket by socket: pycurl's `select` takes no descriptor above 1023, and cannot be woken for further calls.
     """
 
-    def __init__(self, size: int, monotonic: Callable[[], float], ca_file: str) -> None:
+    def __init__(self, size: int, monotonic: Callable[[], float], ca_file: str, foreign: ForeignRules) -> None:
         self.is_stopped = False
         self._size = size
         self._monotonic = monotonic
         self._ca_file = ca_file
+        self._foreign = foreign
         self._lock = threading.Lock()
-        self._waiting: deque[tuple[Call, _Batch]] = deque()
-        self._busy: dict[pycurl.Curl, tuple[Handle, _Batch]] = {}
+        self._waiting: deque[tuple[Call, Receiver]] = deque()
+        self._busy: dict[pycurl.Curl, tuple[Handle, Receiver]] = {}
         self._idle: list[Handle] = []
         self._wires = Wires()
         self._timer_at = math.inf
@@ -131,13 +96,13 @@ class _Loop:
                 self.is_stopped = True
                 self._wake()
 
-    def take(self, calls: Sequence[Call], batch: _Batch) -> None:
+    def take(self, calls: Sequence[Call], inbox: Receiver) -> None:
         with self._lock:
             if self.is_stopped:  # nobody listens any more
                 for call in calls:
-                    batch.add(_unbegun(call))
+                    inbox.add(_unbegun(call))
             else:
-                self._waiting.extend((call, batch) for call in calls)
+                self._waiting.extend((call, inbox) for call in calls)
                 self._wake()
 
     def _wake(self) -> None:
@@ -159,29 +124,33 @@ class _Loop:
 
     def _turn(self) -> None:
         while self._waiting and (self.is_stopped or len(self._busy) < self._size):
-            call, batch = self._waiting.popleft()
-            if not batch.is_abandoned:
-                self._begin(call, batch)
+            call, inbox = self._waiting.popleft()
+            if not inbox.is_abandoned:
+                self._begin(call, inbox)
         self._drive()
         self._end()
 
-    def _begin(self, call: Call, batch: _Batch) -> None:
+    def _begin(self, call: Call, inbox: Receiver) -> None:
         now = self._monotonic()
         if self.is_stopped:
-            batch.add(_unbegun(call))
+            inbox.add(_unbegun(call))
         elif call.start_by is not None and now > call.start_by:
-            batch.add(Answer(call.key, NotStarted("too late to begin"), 0.0))
+            inbox.add(Answer(call.key, NotStarted("too late to begin"), 0.0))
         elif call.deadline_seconds <= 0:
-            batch.add(Answer(call.key, Unavailable("preparing the request: the deadline passed"), 0.0))
+            inbox.add(Answer(call.key, Unavailable("preparing the request: the deadline passed"), 0.0))
         else:
             try:
-                handle = self._idle.pop() if self._idle else Handle(self._ca_file, self._wires)
+                if call.request.is_foreign:
+                    self._foreign.check_url(call.request)
+                handle = self._idle.pop() if self._idle else Handle(self._ca_file, self._wires, self._foreign)
                 handle.begin(call, now)
                 self._multi.add_handle(handle.curl)
+            except AddressForbidden as error:
+                inbox.add(Answer(call.key, AddressForbidden(error.detail), 0.0))
             except BaseException as error:
-                batch.add(Answer(call.key, Unavailable(f"writing the request: {type(error).__name__}"), 0.0))
+                inbox.add(Answer(call.key, Unavailable(f"writing the request: {type(error).__name__}"), 0.0))
             else:
-                self._busy[handle.curl] = handle, batch
+                self._busy[handle.curl] = handle, inbox
 
     def _drive(self) -> None:
         """Wait until a socket is ready, a timer has run out or there are new calls, and let curl work."""
@@ -206,13 +175,13 @@ class _Loop:
                 self._end_call(curl, code)
 
     def _end_call(self, curl: pycurl.Curl, code: int) -> None:
-        handle, batch = self._busy[curl]
+        handle, inbox = self._busy[curl]
         now = self._monotonic()
         self._multi.remove_handle(curl)
         if code and handle.begin_again(now):
             self._multi.add_handle(curl)
         else:
-            batch.add(handle.end(code, now))
+            inbox.add(handle.end(code, now))
             del self._busy[curl]
             self._idle.append(handle)
 
@@ -232,10 +201,10 @@ class _Loop:
     def _give_up(self, error: BaseException) -> None:
         with self._lock:
             self.is_stopped = True
-        for handle, batch in self._busy.values():
-            batch.add(handle.give_up(error, self._monotonic()))
-        for call, batch in self._waiting:
-            batch.add(_unbegun(call))
+        for handle, inbox in self._busy.values():
+            inbox.add(handle.give_up(error, self._monotonic()))
+        for call, inbox in self._waiting:
+            inbox.add(_unbegun(call))
 
     def _close(self) -> None:
         for curl in self._busy:

@@ -11,7 +11,7 @@ import ssl
 import threading
 from collections.abc import Callable
 
-from providers.errors import OutcomeUnknown, Unavailable
+from providers.errors import AddressForbidden, OutcomeUnknown, Unavailable
 
 
 class Late(Exception):
@@ -73,9 +73,11 @@ class Flight:
                 self._handle = None  # closed with the socket object
                 connection.shutdown(socket.SHUT_RDWR)
 
-    def failure(self, error: BaseException) -> Unavailable | OutcomeUnknown:
+    def failure(self, error: BaseException) -> Unavailable | AddressForbidden | OutcomeUnknown:
         """Say what an exception means for the call. Their texts hold addresses and whole URLs, so only names are kept."""
         cause = _innermost(error)
+        if isinstance(cause, AddressForbidden):
+            return AddressForbidden(cause.detail)
         if self.is_cut or isinstance(cause, Late | TimeoutError):
             reason = "the deadline passed"
         else:

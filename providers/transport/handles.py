@@ -5,15 +5,17 @@ from __future__ import annotations
 import errno
 import math
 import re
+import socket
 from typing import Any
 
 import pycurl  # type: ignore[import-untyped]
 
-from providers.errors import OutcomeUnknown, Unavailable
+from providers.errors import AddressForbidden, OutcomeUnknown, Unavailable
 from providers.messages import HttpRequest, HttpResponse
-from providers.transport.answers import header_lines, read_answer
+from providers.transport.answers import header_lines, read_answer, read_beginning
 from providers.transport.base import ANSWER_LIMIT_BYTES, Answer, Call
 from providers.transport.flights import BadAnswer
+from providers.transport.foreign import FOREIGN_ANSWER_BYTES, ForeignRules
 from providers.transport.wires import Wire, Wires
 
 # Of several names for a number the first counts; numbers of the multi interface mean something else.
@@ -27,11 +29,16 @@ _refusal = re.compile(rb"HTTP/2 stream \d+ refused by server")
 
 
 class Handle:
-    """One call at a time, from `begin` to `end`. `wires` is shared by all handles."""
+    """One call at a time, from `begin` to `end`. `wires` is shared by all handles; `rules` are for foreign requests."""
 
-    def __init__(self, ca_file: str, wires: Wires) -> None:
+    def __init__(self, ca_file: str, wires: Wires, rules: ForeignRules) -> None:
         self.curl = pycurl.Curl()
         self._wires = wires
+        self._rules = rules
+        self._is_guarded = False  # curl asks before it opens a connection
+        self._original: socket.socket | None = None  # opened by ourselves
+        self._fault = ""  # why an address may not be called; the last of them
+        self._limit = ANSWER_LIMIT_BYTES  # of the answer's body
         self._wire: Wire | None = None
         self._opened: list[int] = []  # descriptors, for this call
         self._call: Call
@@ -71,7 +78,9 @@ class Handle:
     def begin(self, call: Call, now: float) -> None:
         """Make ready for a call. Raises ValueError or pycurl.error if the request cannot be written."""
         self._forget_answer()
-        self._call, self._began_at = call, now
+        self._call, self._began_at, self._fault = call, now, ""
+        if call.request.is_foreign is not self._is_guarded:
+            self._guard(call.request.is_foreign)
         self._has_left = self._is_too_long = self._is_stray = self._is_dead = False
         self._opened.clear()
         self._write(call.request)
@@ -89,9 +98,9 @@ class Handle:
 
     def end(self, code: int, now: float) -> Answer:
         """Say what became of the call. `code` is curl's."""
-        result: HttpResponse | Unavailable | OutcomeUnknown
+        result: HttpResponse | Unavailable | AddressForbidden | OutcomeUnknown
         try:
-            result = self._failure(code) if code else read_answer(self._head, self._body, self._call.request.method)
+            result = self._result(code)
         except BaseException as error:  # whatever it is, the call is answered
             result = self._breakdown(error)
         self._forget_answer()
@@ -100,6 +109,18 @@ class Handle:
     def give_up(self, error: BaseException, now: float) -> Answer:
         """Answer a call that an exception elsewhere put an end to."""
         return Answer(self._call.key, self._breakdown(error), now - self._began_at)
+
+    def _result(self, code: int) -> HttpResponse | Unavailable | AddressForbidden | OutcomeUnknown:
+        if self._fault and not self._opened and not self._has_left:
+            return AddressForbidden(self._fault)
+        if self._is_guarded and (not code or self._is_too_long):
+            return read_beginning(self._head, self._body)
+        return self._failure(code) if code else read_answer(self._head, self._body, self._call.request.method)
+
+    def _guard(self, is_foreign: bool) -> None:
+        self._is_guarded = is_foreign
+        self._limit = FOREIGN_ANSWER_BYTES if is_foreign else ANSWER_LIMIT_BYTES
+        self.curl.setopt(pycurl.OPENSOCKETFUNCTION, self._open_socket if is_foreign else None)
 
     def _write(self, request: HttpRequest) -> None:
         if not request.url.lower().startswith(("http://", "https://")):
@@ -124,15 +145,32 @@ class Handle:
     def _set_deadline(self, seconds: float) -> None:
         self.curl.setopt(pycurl.TIMEOUT_MS, max(math.ceil(seconds * 1000), 1))  # 0 would mean for ever
 
+    # A foreign request is checked where curl connects, so that no other look-up, reader of URLs or redirect comes between;
+    # and before it leaves, since a kept connection may be another call's, which was free to go there.
+
+    def _open_socket(self, purpose: int, address: Any) -> Any:
+        fault = self._rules.address_fault(*address.addr[:2])
+        if fault:
+            self._fault = fault
+            return pycurl.SOCKET_BAD
+        self._original = socket.socket(address.family, address.socktype, address.protocol)
+        return self._original
+
     # On its own curl sends a request again, up to five times, when a kept-alive connection dies before a byte of the
     # answer came. The server may have read it, so both callbacks refuse what would come after the first time.
 
     def _before_connecting(self, descriptor: int, *_: object) -> int:
         self._opened.append(descriptor)
+        if self._original is not None:
+            self._original.close()  # pycurl has made a duplicate
+            self._original = None
         return int(pycurl.SOCKOPT_ERROR if self._has_left else pycurl.SOCKOPT_OK)
 
     def _before_sending(self, *ends: Any) -> int:
         """Called on every connection, new or kept, when the next thing is the request's first byte."""
+        if self._is_guarded and (fault := self._rules.address_fault(ends[0], ends[2])):
+            self._fault = fault
+            return int(pycurl.PREREQFUNC_ABORT)
         if not self._has_left:
             self._wire = self._wires.add(self._opened, ends) if self._opened else self._wires.find(ends)
             self._is_dead = not self._opened and self._wire is not None and self._wire.is_unfit()
@@ -165,10 +203,10 @@ class Handle:
 
     def _take(self, data: bytes) -> int:
         self._body_bytes += len(data)
-        if self._body_bytes > ANSWER_LIMIT_BYTES:
+        self._body.append(data)
+        if self._body_bytes > self._limit:
             self._is_too_long = True
             return -1
-        self._body.append(data)
         return len(data)
 
     def _forget_answer(self) -> None:

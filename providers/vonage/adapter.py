@@ -24,7 +24,6 @@ from providers.errors import (
     MalformedWebhook,
     OutcomeUnknown,
     ProviderError,
-    SenderNotAllowed,
     UnsupportedFeature,
 )
 from providers.messages import (
@@ -46,7 +45,7 @@ from providers.messages import (
     WebhookRequest,
 )
 from providers.signatures import is_sha256
-from providers.vonage.codes import BY_STATUS, FAILURES, PARAMETERS, REFUSALS, STATUSES, SUPPRESS
+from providers.vonage.codes import BY_STATUS, FAILURES, PARAMETERS, REFUSALS, SENDER_FAULTS, STATUSES, SUPPRESS
 from providers.vonage.tokens import claims_of, token_for
 from providers.vonage_shared import (
     REPORTS_DELAY_SECONDS,
@@ -78,6 +77,7 @@ class Vonage(Provider):
     optional_credential_names = ("application_id", "private_key")
     setting_names = ("from", "senders", "text_limit", "reports_url", *INDIAN)
     default_base_url = "https://api.nexmo.com"
+    sender_faults = SENDER_FAULTS
     look_up_delay_seconds = REPORTS_DELAY_SECONDS
     unverified: ClassVar[tuple[str, ...]] = (
         "Whether a text may have 1,000 or 3,200 characters: 1,000 are enforced, setting text_limit changes that.",
@@ -92,9 +92,7 @@ class Vonage(Provider):
 
     def send_request(self, message: OutgoingMessage, attempt: AttemptRef) -> HttpRequest:
         self.require_plain_sms(message)
-        sender = without_plus(self.sender_for(message.country))
-        if not sender:
-            raise SenderNotAllowed("the account names no sender")
+        sender = without_plus(self.require_sender(message.country))
         text = reading.clean(message.text)
         if len(text) > int(self.account.settings.get("text_limit") or TEXT_LIMIT):
             raise UnsupportedFeature("the text is longer than Vonage takes")
@@ -225,6 +223,7 @@ def _refusal(answer: HttpResponse) -> ProviderError:
         http_status=answer.status,
         retry_after_seconds=retry_after.from_headers(answer.headers),
         suppress=SUPPRESS.get(code) if kind is REFUSALS.get(code) else None,
+        advice=SENDER_FAULTS.get(code, ""),
     )
 
 

@@ -18,10 +18,17 @@ from providers.errors import (
     RecipientUnavailable,
     RouteRejected,
     SenderNotAllowed,
+    SenderNotRegistered,
     Unavailable,
     UnknownRefusal,
 )
 from providers.messages import EventKind
+
+# Codes, in refusals and in receipts, of a sender that may not be used in a country -> what to do about it.
+SENDER_FAULTS = {
+    "1022": "Have the template approved with Vonage, and set its id.",
+    "1120": "Set a sender for the country that Vonage takes there: one of its numbers, or a registered sender id.",
+}
 
 # HTTP statuses that mean one thing, whatever code comes with them: 429 comes with "missing parameters", 1010.
 BY_STATUS: dict[int, type[ProviderError]] = {
@@ -32,11 +39,11 @@ BY_STATUS: dict[int, type[ProviderError]] = {
 
 # The last part of a refusal's `type`, a number or a name -> our error. What is not listed is judged by its HTTP status.
 REFUSALS: dict[str, type[ProviderError]] = {
+    **dict.fromkeys(SENDER_FAULTS, SenderNotRegistered),
     "1000": RateLimited,
     "1010": InvalidRequest,  # missing parameters
     "1020": InvalidRequest,  # invalid parameters
     "1021": InvalidRequest,
-    "1022": SenderNotAllowed,  # a template that is not registered
     "1030": OutcomeUnknown,  # internal error
     "1040": RouteRejected,  # they do not know the prefix
     "1050": RecipientOptedOut,  # barred: on their list of numbers that may not be sent to
@@ -46,7 +53,6 @@ REFUSALS: dict[str, type[ProviderError]] = {
     "1090": ContentRejected,  # too long
     "1100": Unavailable,  # communication failed; in older copies an unsupported channel
     "1110": AuthenticationFailed,  # our signature
-    "1120": SenderNotAllowed,
     "1130": InvalidRequest,  # validity
     "1140": SenderNotAllowed,  # the account lacks what was asked for
     "1150": InvalidRequest,

@@ -22,7 +22,6 @@ from providers.errors import (
     OutcomeUnknown,
     ProviderError,
     RateLimited,
-    SenderNotAllowed,
     UnknownRefusal,
 )
 from providers.messages import (
@@ -51,7 +50,7 @@ from providers.vonage_shared import (
     without_plus,
 )
 from providers.vonage_sms.alphabet import alphabet_and_parts
-from providers.vonage_sms.codes import REFUSALS, SUPPRESS, TAKEN
+from providers.vonage_sms.codes import REFUSALS, SENDER_FAULTS, SENDER_FAULTS_IN_RECEIPTS, SUPPRESS, TAKEN
 from providers.vonage_sms.receipts import (
     attempt_in,
     is_signed,
@@ -81,6 +80,8 @@ class VonageSms(Provider):
     credential_names = ("api_key", "api_secret", "signature_secret")
     setting_names = ("from", "senders", "signature_method", "reports_url", *INDIAN)
     default_base_url = "https://rest.nexmo.com"
+    sender_faults = SENDER_FAULTS_IN_RECEIPTS
+    callback_url_characters = 100  # in the SDK
     look_up_delay_seconds = REPORTS_DELAY_SECONDS
     unverified: ClassVar[tuple[str, ...]] = (
         "How far reports are behind: a minute is supposed.",
@@ -95,9 +96,7 @@ class VonageSms(Provider):
 
     def send_request(self, message: OutgoingMessage, attempt: AttemptRef) -> HttpRequest:
         self.require_plain_sms(message)
-        sender = without_plus(self.sender_for(message.country))
-        if not sender:
-            raise SenderNotAllowed("the account names no sender")
+        sender = without_plus(self.require_sender(message.country))
         text = reading.clean(message.text)
         alphabet, parts = alphabet_and_parts(text)
         form = {
@@ -234,6 +233,7 @@ def _refusal(answer: HttpResponse, refused: Sequence[Mapping[str, Any]], *, take
         http_status=answer.status,
         retry_after_seconds=_wait_seconds(answer, refused[0]) if kind is RateLimited else None,
         suppress=SUPPRESS.get(code) if kind is REFUSALS.get(code) else None,
+        advice=SENDER_FAULTS.get(code, ""),
     )
 
 

@@ -18,13 +18,25 @@ from providers.errors import (
     RecipientUnavailable,
     RouteRejected,
     SenderNotAllowed,
+    SenderNotRegistered,
 )
 from providers.messages import EventKind
 
 TAKEN = "0"
 
+# Statuses of parts that were not taken since the sender may not be used in the country -> what to do about it …
+SENDER_FAULTS = {
+    "15": "Set a sender for the country that Vonage takes there: one of its numbers, or a registered sender id.",
+}
+# … and codes of receipts. The filters of India: 52 to 54 may be one text's or one recipient's fault.
+SENDER_FAULTS_IN_RECEIPTS = {
+    "50": "Register with the operators of India, and set the account's entity_id.",
+    "51": "Register this sender id with the operators of India.",
+}
+
 # The status of a part that was not taken -> our error. One that is not listed is an UnknownRefusal.
 REFUSALS: dict[str, type[ProviderError]] = {
+    **dict.fromkeys(SENDER_FAULTS, SenderNotRegistered),
     "1": RateLimited,
     "2": InvalidRequest,  # missing parameters
     "3": InvalidRequest,  # invalid parameters; which, only their text tells
@@ -38,7 +50,6 @@ REFUSALS: dict[str, type[ProviderError]] = {
     "11": AuthenticationFailed,  # the account may not use this API
     "12": ContentRejected,  # too long
     "14": AuthenticationFailed,  # our signature
-    "15": SenderNotAllowed,
     "22": InvalidRequest,  # network code
     "23": InvalidRequest,  # callback address
     "29": SenderNotAllowed,  # a demo account may write to numbers on its list only

@@ -103,6 +103,21 @@ class TestAccount:
         expect(page.get_by_label("Slug")).to_have_value("twilio-main")
         expect(page.get_by_label("Credentials")).to_have_value("")
 
+    def test_is_ranked_for_a_number(self, operator: Operator) -> None:
+        page = operator.page
+
+        operator.admin("notifications/provideraccount/")
+        page.get_by_role("link", name="Who would send?").click()
+        page.get_by_label("Address").fill("nobody")
+        page.get_by_role("button", name="Who would send?").click()
+        expect(page.locator(".errorlist")).to_contain_text("Not a phone number")
+        page.get_by_label("Address").fill(NUMBERS["01"])
+        page.get_by_role("button", name="Who would send?").click()
+
+        first = page.locator("#explained tbody tr").first.locator("td, th")
+        expect(first).to_contain_text(["1", "twilio-main", "twilio", "priority 0"])
+        assert NUMBERS["01"].removeprefix("+") not in page.url
+
 
 class TestApiDocs:
     def test_show_every_operation_and_ask_nobody_else(self, operator: Operator) -> None:

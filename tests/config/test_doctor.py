@@ -122,7 +122,12 @@ class TestNothingSet:
 def whole(seeded: None, settings: Any) -> None:
     """A house in which everything is as it should be."""
     settings.PUBLIC_URL, settings.ALLOWED_HOSTS = "https://notify.example.org", ["notify.example.org"]
-    for migration in ("0004_beat_schedules", "0009_schedule_redact_and_clean"):
+    for migration in (
+        "0004_beat_schedules",
+        "0009_schedule_redact_and_clean",
+        "0017_schedule_judge_arrivals",
+        "0020_schedule_watch_endpoints",
+    ):
         import_module(f"notifications.migrations.{migration}").seed(apps, None)
     for process in ("beat", "sweeper", *Lane.values):
         beat(process)

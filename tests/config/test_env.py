@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ipaddress import ip_network
 from typing import Any
 
 import pytest
@@ -22,6 +23,7 @@ WRONG = {  # reader -> a value it does not take, and what it says
     "broker": (f"redis://:{PASSWORD}@localhost/0", "THING must be like redis://"),
     "level": ("LOUD", "THING must be one of DEBUG, "),
     "dsn": (PASSWORD, "THING must be like https://"),
+    "networks": ("10.0.0.0/8, 10.0.0.1/8", "THING must be networks like 10.0.0.0/8"),
 }
 
 
@@ -85,6 +87,24 @@ class TestReaders:
         monkeypatch.delenv("THING", raising=False)
 
         assert Environment().words("THING", default=["x", "y"]) == ["x", "y"]
+
+    def test_networks_and_ports_stand_between_commas(self, monkeypatch):
+        monkeypatch.setenv("NETWORKS", " 10.0.0.0/8,fd00::/8 ,")
+        monkeypatch.setenv("PORTS", "443, 8080")
+        env = Environment()
+
+        assert env.networks("NETWORKS") == [ip_network("10.0.0.0/8"), ip_network("fd00::/8")]
+        assert env.ports("PORTS", default=[1]) == {443, 8080}
+        assert (env.networks("NONE"), env.ports("NONE", default=[443])) == ([], {443})
+
+    @pytest.mark.parametrize("ports", ["0", "65536", "https", "443,-1", "٤٤٣"])
+    def test_ports_are_numbers(self, monkeypatch, ports):
+        monkeypatch.setenv("PORTS", ports)
+        env = Environment()
+        env.ports("PORTS", default=[443])
+
+        with pytest.raises(InvalidEnvironment, match="PORTS must be ports like 443,8443"):
+            env.seal()
 
     def test_a_level_may_be_small(self, monkeypatch):
         monkeypatch.setenv("THING", "warning")

@@ -119,6 +119,11 @@ class TestSandbox:
 
         assert "sandbox" in with_sandbox(make_plan({})).commands
 
+    def test_is_started_where_there_are_endpoints_only(self) -> None:
+        factories.endpoint("orders", "https://shop.example.org/hooks")
+
+        assert "sandbox" in with_sandbox(make_plan({})).commands
+
     def test_is_left_out_where_all_accounts_are_real(self) -> None:
         factories.account("real")
 

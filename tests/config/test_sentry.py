@@ -9,6 +9,7 @@ from sentry_sdk.transport import Transport
 from config import sentry
 from providers.messages import HttpRequest
 from providers.transport.base import Call
+from providers.transport.inbox import send_many
 from providers.transport.requests_ import RequestsTransport
 from tests.providers.transport.misbehaving import answer, serve
 
@@ -61,7 +62,7 @@ class TestWhatSentryHears:
     def test_adds_no_header_to_calls_to_providers(self, kept):
         transport = RequestsTransport(1)
         with serve(answer(b"{}")) as server, sentry_sdk.start_transaction(name="drain"):
-            list(transport.send_many([Call("only", HttpRequest("POST", server.url(), {}, b"x"), 2)]))
+            list(send_many(transport, [Call("only", HttpRequest("POST", server.url(), {}, b"x"), 2)]))
         transport.close()
 
         head = server.requests[0].partition(b"\r\n\r\n")[0].lower()

@@ -22,6 +22,9 @@ NEXT_LOOK_SECONDS = 60.0  # after a look-up that told nothing, or that the end o
 GIVEN_UP_AFTER_STRIKES = 6
 NEVER = float("inf")
 UNCLEAR = ("unclear", "lost")
+CALLED_OFF = "delivered by another step"
+FINAL = (State.CANCELLED, State.DEAD_LETTERED)  # no further step begins
+WORST = (*FINAL[::-1], State.FAILED, State.EXPIRED, State.SUPPRESSED, State.UNCONFIRMED)
 
 
 class Safeguard(Enum):
@@ -45,7 +48,7 @@ class Safeguard(Enum):
     SAME_ACCOUNT = "what is perhaps sent is never sent by another account"
     SAME_KEY = "what is perhaps sent goes again under the same key"
     REQUEST_HASH = "a key goes again with the same bytes only"
-    UNIQUE_STEP = "a step of a notification has one message"
+    UNIQUE_STEP = "a part of a step has one message"
     RANKS = "reports count by kind, never by arrival"
     LATE_ANSWERS = "what a fenced worker was told is filed as evidence"
     KNOWN_YES = "what an earlier attempt is known to have reached is not sent again"
@@ -101,8 +104,14 @@ class Fate(Enum):
 
 @dataclass(eq=False)
 class Step:
-    channel: str
+    """Goes by its channels at once: one delivery is enough, or one by each where it needs all."""
+
+    channels: tuple[str, ...]
     window: float | None = None
+    needs_all: bool = False
+
+    def __str__(self) -> str:
+        return f"{' and '.join(self.channels)}{', all' if self.needs_all else ''} ({self.window or 'no'} s)"
 
 
 @dataclass(eq=False)
@@ -125,6 +134,7 @@ class Notification:
 class Message:
     notification: Notification
     step: int
+    part: int
     escalate_at: float | None
     kills_workers: bool = False
     state: State = State.QUEUED
@@ -140,7 +150,11 @@ class Message:
     receipt_deadline: float | None = None
 
     def __str__(self) -> str:
-        return f"{self.notification.name}.{self.notification.steps[self.step].channel}"
+        return f"{self.notification.name}.{self.step}.{self.channel}"
+
+    @property
+    def channel(self) -> str:
+        return self.notification.steps[self.step].channels[self.part]
 
     @property
     def has_next_step(self) -> bool:
@@ -166,7 +180,7 @@ class Attempt:
     number: int
     account: Account
     key: str
-    request_hash: tuple[int, int]
+    request_hash: tuple[int, int, int]
     began_at: float = NEVER
     ended_at: float = NEVER
     outcome: str = ""  # taken, not_sent, refused, unclear, or lost: unclear because its holder was gone
@@ -321,15 +335,16 @@ class Engine:
 
     def accept(self, notification: Notification, kills_workers: bool) -> None:
         self.notifications.append(notification)
-        steps = ", then ".join(f"{step.channel} ({step.window or 'no'} s)" for step in notification.steps)
+        steps = ", then ".join(map(str, notification.steps))
         self.note(f"{notification.name}: accepted, {steps}, {notification.policy}, until {notification.expires_at:.0f}")
-        self._add_message(notification, 0, kills_workers)
+        self._begin_step(notification, 0, kills_workers)
 
-    def _add_message(self, notification: Notification, step: int, kills_workers: bool = False) -> None:
+    def _begin_step(self, notification: Notification, step: int, kills_workers: bool = False) -> None:
         window = notification.steps[step].window
-        message = Message(notification, step, None if window is None else self.now + window, kills_workers)
-        notification.messages.append(message)
-        self.entries[message] = Entry(self.now)
+        for part in range(len(notification.steps[step].channels)):
+            message = Message(notification, step, part, None if window is None else self.now + window, kills_workers)
+            notification.messages.append(message)
+            self.entries[message] = Entry(self.now)
 
     def is_due(self, entry: Entry) -> bool:
         return entry.due_at <= self.now and (entry.claim is None or self.has(Safeguard.LEASE))
@@ -487,8 +502,7 @@ class Engine:
     def candidates(self, message: Message) -> list[Account]:
         if message.perhaps_sent and self.has(Safeguard.SAME_ACCOUNT):
             return [message.account]
-        channel = message.notification.steps[message.step].channel
-        return [account for account in self.accounts if account.channel == channel]
+        return [account for account in self.accounts if account.channel == message.channel]
 
     def may_repeat(self, seen: Message, account: Account) -> bool:
         """Whether the provider would drop a repetition of the last call: it knows the key, and the bytes are the same."""
@@ -645,10 +659,6 @@ class Engine:
         attempt = entry.attempt if entry else None
         outcome = "taken" if attempt and attempt.number in self.fold(message) else "unclear"
         self.put(message, Verdict(state, "evidence", None, outcome, attempt, changes={"perhaps_sent": False}))
-        for other in message.notification.messages if state is State.DELIVERED else ():
-            if other.state is State.QUEUED and self.entries[other].attempt is None:
-                called_off = State.UNCERTAIN if self.may_be_out(other) else State.CANCELLED
-                self.put(other, Verdict(called_off, "delivered by another step"))
 
     def file_late(self, attempt: Attempt, answer: Answer) -> None:
         """An answer whose claim was lost moves nothing, but it is filed, and a yes counts as evidence."""
@@ -663,41 +673,60 @@ class Engine:
 
     def settle(self, notification: Notification, messages: list[Message]) -> None:
         """The next step at once where it is owed, else the end. The only writer of both."""
+        if is_delivered(messages):
+            self._call_off(notification)
         if self._gives_way(notification, messages):
             step = messages[-1].step + 1
             exists = any(message.step == step for message in notification.messages)
             if not exists or not self.has(Safeguard.UNIQUE_STEP):
-                self._add_message(notification, step)
+                self._begin_step(notification, step)
                 self.note(f"step {step} begins")
             notification.end = None
         else:
             notification.end = end_of(messages)
 
+    def _call_off(self, notification: Notification) -> None:
+        """A delivery makes what has not begun needless."""
+        for message in notification.messages:
+            if message.state is State.QUEUED and self.entries[message].attempt is None:
+                called_off = State.UNCERTAIN if self.may_be_out(message) else State.CANCELLED
+                self.put(message, Verdict(called_off, CALLED_OFF))
+
     def _gives_way(self, notification: Notification, messages: list[Message]) -> bool:
-        newest, states = messages[-1], {message.state for message in messages}
-        if not notification.is_useful(self.now) or State.DELIVERED in states or not newest.has_next_step:
+        if not notification.is_useful(self.now) or is_delivered(messages) or not messages[-1].has_next_step:
             return False
-        if newest.state in (State.CANCELLED, State.DEAD_LETTERED):
+        newest = [message for message in messages if message.step == messages[-1].step]
+        if any(message.state in FINAL and message.reason != CALLED_OFF for message in newest):
             return False
-        return newest.state in ENDED or newest.escalated_at is not None
+        return all(message.state in ENDED or message.escalated_at is not None for message in newest)
 
 
-def request_hash(message: Message, account: Account) -> tuple[int, int]:
+def request_hash(message: Message, account: Account) -> tuple[int, int, int]:
     """The bytes of a request, but for our name of the attempt."""
-    return message.step, account.settings
+    return message.step, message.part, account.settings
 
 
 def end_of(messages: list[Message]) -> End | None:
     """How a notification ended: a function of its messages. None while one of them is open."""
-    states = [message.state for message in messages]
-    if State.DELIVERED in states:
+    if is_delivered(messages):
         return End.DELIVERED
-    if not OPEN.isdisjoint(states):
+    if any(message.state in OPEN for message in messages):
         return None
-    if State.UNCONFIRMED in states:
+    if is_delivered(messages, State.UNCONFIRMED):
         return End.UNCONFIRMED
-    needed = [message.state for message in messages if message.reason != "delivered by another step"]
-    return End((needed or states)[-1].value)
+    lacking = [message for message in messages if message.state is not State.DELIVERED]
+    needed = [message for message in lacking if message.reason != CALLED_OFF] or lacking
+    return End(min((message.state for message in needed if message.step == needed[-1].step), key=WORST.index).value)
+
+
+def is_delivered(messages: list[Message], *perhaps: State) -> bool:
+    """Whether any step is: by one of its messages, or by all of them."""
+    enough = {State.DELIVERED, *perhaps}
+    steps = {message.step: message.notification.steps[message.step] for message in messages}
+    return any(
+        (all if step.needs_all else any)(message.state in enough for message in messages if message.step == number)
+        for number, step in steps.items()
+    )
 
 
 # ---------------------------------------------------------------------------------------------------------- the actors

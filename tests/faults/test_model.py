@@ -72,11 +72,18 @@ def a_scenario(random: Random, off: frozenset[Safeguard]) -> Engine:
     engine.fates = dict(zip(Fate, weights, strict=True))
     for name in random.choice(("a", "a", "ab")):
         window = random.choice((15.0, 40.0, 90.0, 400.0))
-        steps = random.choice(([Step("sms", window), Step("email")], [Step("sms")]))
+        steps = random.choice(
+            ([Step(("sms",), window), Step(("email",))], [Step(("sms",))], several_at_once(random, window))
+        )
         expires_at = random.choice((60.0, 300.0, 900.0, 86_400.0))
         policy = random.choice(list(Policy))
         engine.accept(Notification(name, steps, policy, expires_at), kills_workers=random.random() < 0.05)
     return engine
+
+
+def several_at_once(random: Random, window: float) -> list[Step]:
+    both = Step(("sms", "email"), random.choice((window, None)), needs_all=random.random() < 0.5)
+    return random.choice(([both], [both, Step(("email",))], [Step(("sms",), window), both]))
 
 
 @dataclass(eq=False)
@@ -288,9 +295,9 @@ def at_the_end(engine: Engine) -> Iterator[Breach]:
     for notification in engine.notifications:
         if notification.end is None:
             yield Promise.LOST, f"{notification.name} never ends"
-        steps = [message.step for message in notification.messages]
-        if len(steps) != len(set(steps)):
-            yield Promise.ONCE, f"{notification.name} has two messages for one step"
+        parts = [(message.step, message.part) for message in notification.messages]
+        if len(parts) != len(set(parts)):
+            yield Promise.ONCE, f"{notification.name} has two messages for one part of a step"
         for message in notification.messages:
             yield from nothing_twice(engine, message)
             if reported(engine, message, Event.DELIVERED) and message.state is not State.DELIVERED:

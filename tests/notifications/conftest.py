@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from ipaddress import ip_network
 from random import Random
 from typing import Any, LiteralString
 
@@ -20,15 +21,19 @@ from notifications import outbox
 from notifications.accounts import accounts
 from notifications.hints import hints
 from notifications.lanes import Lane
+from notifications.logins import Logins
 from notifications.models import ProviderAccount
 from notifications.numbers import numbers
 from notifications.outbox import Batch
 from notifications.runtime import Runtime
 from notifications.services.apply import apply_waiting
 from notifications.services.deliver import Drain
+from notifications.tempo import Tempo
 from providers.sandbox import Pace, Sandbox, SandboxAccount
 from providers.transport.base import Answer, Call, Transport
-from providers.transport.requests_ import RequestsTransport
+from providers.transport.choice import make_transport
+from providers.transport.foreign import ForeignRules
+from providers.transport.inbox import Inbox
 from tests import factories
 from tests.notifications.racing import PATIENCE_SECONDS, and_close
 
@@ -72,6 +77,19 @@ def numbers_are(settings: Any) -> Callable[..., None]:
     return change
 
 
+class Watched(Inbox):
+    """An inbox that a test looks into whenever answers are taken out of it."""
+
+    def __init__(self, look: Callable[[Sequence[Answer]], Any]) -> None:
+        super().__init__()
+        self._look = look
+
+    def collect(self, **options: Any) -> list[Answer]:
+        if answers := super().collect(**options):
+            self._look(answers)
+        return answers
+
+
 class Between:
     """A transport, and what a test does around its calls."""
 
@@ -87,14 +105,12 @@ class Between:
         self._before = before
         self._after = after
 
-    def send_many(self, calls: Sequence[Call], **options: Any) -> Iterator[list[Answer]]:
+    def send(self, calls: Sequence[Call], inbox: Inbox) -> None:
         self._before(calls)
-        return self._answers(self._transport.send_many(calls, **options))
+        self._transport.send(calls, inbox)
 
-    def _answers(self, batches: Iterator[list[Answer]]) -> Iterator[list[Answer]]:
-        for answers in batches:
-            self._after(answers)
-            yield answers
+    def open_inbox(self) -> Inbox:
+        return Watched(self._after)
 
     def close(self) -> None:
         """The transport belongs to the world."""
@@ -148,6 +164,8 @@ class World:
         self._drain(batch.lane, runtime).deliver_batch(batch)
 
     def _drain(self, lane: Lane, runtime: dict[str, Any]) -> Drain:
+        if isinstance(between := runtime.get("transport"), Between):
+            runtime["open_inbox"] = between.open_inbox
         return Drain(lane, accounts=accounts, hints=hints, runtime=replace(self.runtime, **runtime))
 
     def hear(self) -> int:
@@ -195,10 +213,13 @@ def world(
         ],
         pace=pace,
     )
-    transport = RequestsTransport(4)
+    port = frozenset({int(sandbox.url.rpartition(":")[2])})
+    settings.WEBHOOKS = ForeignRules([ip_network("127.0.0.1")], allows_http=True, ports=port)
+    transport = make_transport("requests", 4, settings.WEBHOOKS)
     with sandbox:
         for account in sandbox.accounts():
             sandbox.set_faults(account["slug"], silent=True)
+        accounts.tempo, accounts.logins = Tempo(), Logins()
         world = World(sandbox, Runtime(transport, random=Random(1)))
         world.account("twilio")
         world.account("postmark")

@@ -23,6 +23,12 @@ def email(to: str = MAILBOX, **fields: Any) -> Message:
     return Message.objects.get(notification=accepted.id)
 
 
+def push(to: Any, text: str = "Table ready", **fields: Any) -> Message:
+    """Accept a push for one device. Returns its message."""
+    accepted = send({"push": to}, {"push": {"text": text}}, **fields)
+    return Message.objects.get(notification=accepted.id)
+
+
 def sms_then_email(to: str = NUMBER, mailbox: str = MAILBOX, **fields: Any) -> Message:
     """Accept an SMS that an e-mail follows if it does not arrive within 90 seconds. Returns the SMS."""
     accepted = send({"sms": to, "email": mailbox}, CONTENT, **fields)

@@ -61,7 +61,7 @@ class TestSentences:
 
     @pytest.mark.parametrize("sentence", SENTENCES.values())
     def test_begin_with_what_they_are_about(self, sentence):
-        assert re.match(r"(the|its?|no|nobody|every|workers|an operator|another step) ", sentence)
+        assert re.match(r"(the|its?|no|nobody|every|workers|an operator|another (step|message)) ", sentence)
 
     def test_differ_from_each_other(self):
         assert len(set(SENTENCES.values())) == len(Reason)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from itertools import product
 from random import Random
 from typing import Any
@@ -19,6 +20,7 @@ from notifications.numbers import numbers
 from notifications.reasons import Reason
 from notifications.services.outcomes import (
     OUTCOMES,
+    Opens,
     Situation,
     give_up,
     lead_of,
@@ -33,8 +35,10 @@ from notifications.states import State
 from providers.base import Provider
 from providers.errors import (
     AccountError,
+    AddressForbidden,
     AuthenticationFailed,
     ContentRejected,
+    EndpointGone,
     InsufficientBalance,
     InvalidRecipient,
     InvalidRequest,
@@ -44,11 +48,14 @@ from providers.errors import (
     OutcomeUnknown,
     ProviderError,
     RateLimited,
+    RecipientBusy,
     RecipientError,
     RecipientOptedOut,
     RecipientUnavailable,
     RouteRejected,
     SenderNotAllowed,
+    SenderNotRegistered,
+    TokenRefused,
     TransientError,
     Unavailable,
     UnknownRefusal,
@@ -90,6 +97,7 @@ def an_account(*abilities: Ability, look_up_delay_seconds: float = 5.0) -> Conne
         slug="pigeon",
         is_on=True,
         channels=frozenset({"sms"}),
+        reach="",
         countries=frozenset(),
         priority=10,
         weight=1,
@@ -113,6 +121,8 @@ def a_row(steps: list[dict[str, Any]] = ONE_STEP, **changes: Any) -> Claimed:
             "attempt": None,
             "open_account_id": None,
             "began_at": None,
+            "turn_at": None,
+            "turn_account": None,
             "notification_id": UUID(int=2),
             "step": 0,
             "channel": "sms",
@@ -138,7 +148,7 @@ def a_row(steps: list[dict[str, Any]] = ONE_STEP, **changes: Any) -> Claimed:
             "content": json.dumps({"sms": {"text": "Table ready"}}),
             "steps": json.dumps(steps),
             "on_unclear": "hold",
-            "expires_at": NOW + HOUR,
+            "expires_at": NOW + 2 * HOUR,
             "is_stopped": False,
             "is_incident_over": False,
             "restored_at": None,
@@ -163,6 +173,7 @@ def a_situation(
 
 # When the entry is due: see due_of.
 NEVER, AT_ONCE, AFTER_A_WAIT, AFTER_THE_LOOK_UP_DELAY = "never", "at once", "after a wait", "after the look-up delay"
+WHEN_IT_LOOKS_AGAIN = "when it looks whether its endpoint is on"
 
 KEPT, ADDED, FORGOTTEN = (OTHER,), (OTHER, OURS), ()  # accounts not to be tried next
 
@@ -193,12 +204,19 @@ class Row:
         return all(condition in (None, fact) for condition, fact in zip(conditions, facts, strict=True))
 
 
-TRANSIENT = (Unavailable, TransientError)
+TRANSIENT = (Unavailable, TransientError, RecipientBusy, TokenRefused)
 UNCLEAR = (OutcomeUnknown, ProviderError, InvalidSignature, MalformedWebhook)
 RECIPIENT = (InvalidRecipient, RecipientUnavailable, RecipientError)
 ROUTE = (RouteRejected, UnknownRefusal)
-ACCOUNT = (AuthenticationFailed, InsufficientBalance, SenderNotAllowed, AccountError)
-REQUEST = (InvalidRequest, UnsupportedFeature)
+OPENING = {
+    Opens.ACCOUNT: (AuthenticationFailed, InsufficientBalance, SenderNotAllowed, AccountError),
+    Opens.SENDER: (SenderNotRegistered,),
+    Opens.ENDPOINT: (EndpointGone, AddressForbidden),
+}
+ACCOUNT = (*OPENING[Opens.ACCOUNT], *OPENING[Opens.SENDER])
+ENDPOINT = OPENING[Opens.ENDPOINT]
+REQUEST = (InvalidRequest,)
+FEATURE = (UnsupportedFeature,)
 
 WAITING = Reason.WAITING_TO_RETRY
 TABLE = [
@@ -228,6 +246,10 @@ TABLE = [
     Row(ACCOUNT, Then(State.QUEUED, Reason.ACCOUNT_AT_FAULT, AT_ONCE, 0, ADDED), another=True),
     Row(ACCOUNT, Then(State.FAILED, Reason.ACCOUNT_AT_FAULT), another=False, next_step=True),
     Row(ACCOUNT, Then(State.DEAD_LETTERED, Reason.ACCOUNT_AT_FAULT), another=False, next_step=False),
+    Row(ENDPOINT, Then(State.QUEUED, Reason.ENDPOINT_OFF, WHEN_IT_LOOKS_AGAIN)),
+    Row(FEATURE, Then(State.QUEUED, Reason.NOT_CARRIED, AT_ONCE, 0, ADDED), another=True),
+    Row(FEATURE, Then(State.FAILED, Reason.NOT_CARRIED), another=False, next_step=True),
+    Row(FEATURE, Then(State.DEAD_LETTERED, Reason.NOT_CARRIED), another=False, next_step=False),
     Row(REQUEST, Then(State.FAILED, Reason.INVALID_REQUEST), next_step=True),
     Row(REQUEST, Then(State.DEAD_LETTERED, Reason.INVALID_REQUEST), next_step=False),
 ]
@@ -235,9 +257,10 @@ TABLE = [
 # What is known of the call itself. None: there was none, and no attempt is filed.
 KNOWN = {
     (NotStarted,): None,
-    (RateLimited, *TRANSIENT): Outcome.NOT_SENT,
+    (RateLimited, *TRANSIENT, AddressForbidden): Outcome.NOT_SENT,
     UNCLEAR: Outcome.UNCLEAR,
-    (*RECIPIENT, RecipientOptedOut, ContentRejected, *ROUTE, *ACCOUNT, *REQUEST): Outcome.REFUSED,
+    (*RECIPIENT, RecipientOptedOut, ContentRejected, *ROUTE, *ACCOUNT, *FEATURE, *REQUEST): Outcome.REFUSED,
+    (EndpointGone,): Outcome.REFUSED,
 }
 OUTCOME = {error: outcome for errors, outcome in KNOWN.items() for error in errors}
 ERRORS = sorted(OUTCOME, key=lambda error: error.__name__)
@@ -261,6 +284,7 @@ def due_of(verdict: Verdict) -> str:
         None: NEVER,
         NOW: AT_ONCE,
         BEGAN + timedelta(seconds=10 + 5): AFTER_THE_LOOK_UP_DELAY,
+        NOW + HOUR: WHEN_IT_LOOKS_AGAIN,
         **dict.fromkeys(waits, AFTER_A_WAIT),
     }
     return moments.get(verdict.due_at, str(verdict.due_at))
@@ -313,8 +337,10 @@ class TestTheTable:
         assert (verdict.error_code, verdict.http_status, verdict.account_id) == ("21211", 400, OURS)
 
     @pytest.mark.parametrize("error", ERRORS)
-    def test_opens_the_account_for_faults_of_ours_only(self, error):
-        assert lead_of(error()).opens_account is (error in ACCOUNT)
+    def test_opens_what_a_fault_of_ours_is_about_and_nothing_else(self, error):
+        opened = next((opens for opens, errors in OPENING.items() if error in errors), None)
+
+        assert lead_of(error()).opens is opened
 
     def test_judges_an_error_it_does_not_know_by_the_nearest_class_above(self):
         class Storm(Unavailable):
@@ -355,7 +381,7 @@ class TestRetries:
         [
             ({"expires_at": NOW + timedelta(minutes=1)}, timedelta(minutes=1)),
             ({"escalate_at": NOW + timedelta(seconds=90)}, timedelta(seconds=90)),
-            ({"escalate_at": NOW + 2 * HOUR}, HOUR),
+            ({"escalate_at": NOW + 3 * HOUR}, 2 * HOUR),
         ],
         ids=["when it expires", "when its window ends", "when it expires, before its window ends"],
     )
@@ -458,6 +484,39 @@ class TestTaken:
         situation = a_situation(a_row(priority=priority), account=an_account(Ability.RECEIPTS))
 
         assert taken(situation, SendResult("SM1")).lane == lane
+
+
+class TestSegmentsAndCost:
+    @pytest.mark.parametrize(
+        ("told", "text", "segments"),
+        [
+            (None, "Table ready", 1),
+            (None, "Table ready. " * 13, 2),
+            (3, "Table ready", 3),
+            (0, "Table ready", 1),
+            (256, "Table ready", 1),  # more than any text makes, or the column holds
+        ],
+    )
+    def test_are_what_the_provider_counts_or_else_what_the_text_makes(self, told, text, segments):
+        row = a_row(content=json.dumps({"sms": {"text": text}}))
+        account = replace(an_account(), prices={"DE": Decimal("0.075")})
+
+        verdict = taken(a_situation(row, account=account), SendResult("SM1", segments=told))
+
+        assert (verdict.segments, verdict.cost) == (segments, segments * Decimal("0.075"))
+
+    def test_of_an_email_are_one_price_and_no_segments(self):
+        row = a_row(channel="email", country="", content=json.dumps({"email": {"subject": "Table", "text": "x" * 500}}))
+        account = replace(an_account(), prices={"DE": Decimal("0.075"), "*": Decimal("0.0004")})
+
+        verdict = taken(a_situation(row, account=account), SendResult("1"))
+
+        assert (verdict.segments, verdict.cost) == (None, Decimal("0.0004"))
+
+    def test_are_not_made_up_where_no_price_is_known(self):
+        account = replace(an_account(), prices={"FR": Decimal("0.06")})
+
+        assert taken(a_situation(account=account), SendResult("SM1")).cost is None
 
 
 class TestNextCheck:

@@ -27,7 +27,7 @@ class TestText:
             f"+{NUMBER}", "+49 151 123456-01", f"?q=%2B{NUMBER}", f"?q%3D{NUMBER}", f"_filters=q%3D%252B{NUMBER}",
             "q=%2B49%20151%2012345601", "ana+7@example.org", "ana%2B7%40example.org", "q%3Dana%2540example.org",
             "s3cret/with+signs", "s3cret%2Fwith%2Bsigns", "longer-s3cret", "Bearer eyJhbGciOi", "Basic dXNlcjpwYXNz",
-            "lf_live_aBcDeFgHiJkLmNoPqRsTuVwXyZ",
+            "lf_live_aBcDeFgHiJkLmNoPqRsTuVwXyZ", "Not Found: /unsubscribe/bWFyHiJk_a-b/",
         ],
     )  # fmt: skip
     def test_loses_what_is_private_and_keeps_what_surrounds_it(self, redactor: Redactor, private: str) -> None:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
 from random import Random
+from typing import Any
 
 import pytest
 
+from notifications.prices import price_in
 from notifications.routing import choose
 
 
@@ -15,10 +19,19 @@ from notifications.routing import choose
 class Candidate:
     id: int
     channels: tuple[str, ...] = ("sms",)
+    reach: str = ""
     countries: tuple[str, ...] = ()
     denied_countries: tuple[str, ...] = ()
     priority: int = 10
     weight: int = 1
+    prices: Mapping[str, Decimal] = field(default_factory=dict)
+
+    def price(self, country: str) -> Decimal | None:
+        return price_in(self.prices, country)
+
+
+def priced(id: int, amount: str, **fields: Any) -> Candidate:
+    return Candidate(id, prices={"DE": Decimal(amount)}, **fields)
 
 
 def chosen(*accounts: Candidate, channel: str = "sms", country: str = "DE", tried: tuple[int, ...] = ()) -> int | None:
@@ -90,6 +103,24 @@ class TestChoose:
         result = shares(Candidate(1, weight=0), Candidate(2, weight=1))
 
         assert result[1] == pytest.approx(0.5, abs=0.03)
+
+    def test_takes_the_cheapest_of_equals(self):
+        accounts = [priced(1, "0.08", weight=1000), priced(2, "0.0750"), priced(3, "0.09", priority=1)]
+
+        assert shares(*accounts[:2]) == {2: 1.0}
+        assert shares(*accounts) == {3: 1.0}
+
+    def test_shares_messages_by_weight_among_the_cheapest(self):
+        result = shares(priced(1, "0.075", weight=3), priced(2, "0.0750"), priced(3, "0.08", weight=1000))
+
+        assert result.keys() == {1, 2}
+        assert result[1] == pytest.approx(0.75, abs=0.03)
+
+    def test_compares_no_prices_where_one_is_not_known(self):
+        elsewhere = Candidate(2, prices={"FR": Decimal("0.01")})
+
+        assert shares(priced(1, "0.075"), elsewhere).keys() == {1, 2}
+        assert shares(priced(1, "0.075"), priced(2, "0.08"), Candidate(3, weight=0, priority=99)) == {1: 1.0}
 
     def test_takes_its_chance_from_the_one_it_is_given(self):
         accounts = [Candidate(id) for id in range(50)]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from itertools import product
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -162,6 +164,81 @@ class TestSteps:
         assert begins(a_notification(failed, a_message(State.DELIVERED, part=1))) == []
 
 
+def with_parts(*states: State, step: dict[str, Any], last: bool = False, **changes: Any) -> LockedNotification:
+    """An SMS and an e-mail at once; an e-mail follows unless they are the last step."""
+    parts = [a_message(State.QUEUED, part=0), a_message(State.QUEUED, part=1, channel="email")]
+    messages = [replace(part, state=state, **changes) for part, state in zip(parts, states, strict=True)]
+    return a_notification(*messages, steps=[step] if last else [step, {"channel": "email"}])
+
+
+FIRST = {"channels": ["sms", "email"], "need": "first", "window_seconds": 90}
+ALL = {**FIRST, "need": "all"}
+ALL_ACCEPTED = {**ALL, "wait_for": "accepted"}
+FIRST_ACCEPTED = {**FIRST, "wait_for": "accepted"}
+
+
+class TestSeveralAtOnce:
+    @pytest.mark.parametrize(
+        ("step", "states", "expected"),
+        [
+            (FIRST, (State.FAILED, State.FAILED), [1]),
+            (FIRST, (State.FAILED, State.SENT), []),
+            (FIRST, (State.FAILED, State.DELIVERED), []),
+            (FIRST, (State.UNCONFIRMED, State.FAILED), [1]),
+            (ALL, (State.DELIVERED, State.FAILED), [1]),
+            (ALL, (State.FAILED, State.DELIVERED), [1]),
+            (ALL, (State.DELIVERED, State.SENT), []),
+            (ALL, (State.DELIVERED, State.DELIVERED), []),
+            (ALL, (State.FAILED, State.SENT), []),
+            (ALL_ACCEPTED, (State.FAILED, State.SENT), [1]),  # the other has done its part
+            (ALL_ACCEPTED, (State.FAILED, State.QUEUED), []),
+            (ALL_ACCEPTED, (State.FAILED, State.UNCONFIRMED), [1]),
+            (ALL_ACCEPTED, (State.SENT, State.SENT), []),
+            (ALL_ACCEPTED, (State.SENT, State.UNCONFIRMED), []),
+            (FIRST_ACCEPTED, (State.FAILED, State.SENT), []),
+            (FIRST_ACCEPTED, (State.FAILED, State.UNCONFIRMED), []),
+            (FIRST_ACCEPTED, (State.FAILED, State.EXPIRED), [1]),
+        ],
+    )
+    def test_give_way_when_all_have_and_not_enough_is_there(self, step, states, expected):
+        assert begins(with_parts(*states, step=step)) == expected
+
+    @pytest.mark.parametrize("step", [FIRST, ALL])
+    def test_give_way_when_the_window_of_each_is_over(self, step):
+        over = with_parts(State.SENT, State.UNCERTAIN, step=step, escalated_at=NOW)
+        half = with_parts(State.SENT, State.SENT, step=step)
+        half.messages[0].escalated_at = NOW
+
+        assert (begins(over), begins(half)) == ([1], [])
+
+    def test_give_way_where_one_was_called_off_and_the_delivery_has_bounced_since(self):
+        called_off = with_parts(State.CANCELLED, State.FAILED, step=FIRST)
+        called_off.messages[0].reason = Reason.DELIVERED_BY_ANOTHER_STEP
+        stopped = with_parts(State.CANCELLED, State.FAILED, step=FIRST)
+
+        assert (begins(called_off), begins(stopped)) == ([1], [])
+
+    @pytest.mark.parametrize(
+        ("step", "states", "expected"),
+        [
+            (FIRST, (State.DELIVERED, State.FAILED), End.DELIVERED),
+            (FIRST, (State.DELIVERED, State.SENT), End.DELIVERED),
+            (FIRST, (State.UNCONFIRMED, State.FAILED), End.UNCONFIRMED),
+            (ALL, (State.DELIVERED, State.DELIVERED), End.DELIVERED),
+            (ALL, (State.DELIVERED, State.SENT), None),
+            (ALL, (State.DELIVERED, State.FAILED), End.FAILED),
+            (ALL, (State.DELIVERED, State.UNCONFIRMED), End.UNCONFIRMED),
+            (ALL, (State.UNCONFIRMED, State.FAILED), End.FAILED),
+            (ALL, (State.FAILED, State.DEAD_LETTERED), End.DEAD_LETTERED),
+            (ALL, (State.EXPIRED, State.SUPPRESSED), End.EXPIRED),
+            (FIRST, (State.FAILED, State.CANCELLED), End.CANCELLED),
+        ],
+    )
+    def test_end_by_the_worse_where_not_enough_is_there_whatever_their_order(self, step, states, expected):
+        assert end_of(with_parts(*states, step=step, last=True)) is expected
+        assert end_of(with_parts(*reversed(states), step=step, last=True)) is expected
+
+
 class TestTheNextMessage:
     def test_goes_to_the_address_of_its_channel(self):
         (message,) = next_messages(a_notification(a_message(State.FAILED)))
@@ -198,7 +275,8 @@ class TestTheNextMessage:
 
 def ends(*states: State) -> End | None:
     """How a notification ends whose steps ended so, in this order."""
-    return end_of(a_notification(*(a_message(state, step=step) for step, state in enumerate(states))))
+    messages = (a_message(state, step=step) for step, state in enumerate(states))
+    return end_of(a_notification(*messages, steps=THREE_STEPS))
 
 
 class TestTheEnd:

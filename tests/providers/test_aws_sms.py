@@ -193,6 +193,7 @@ class TestSendRequest:
 
 NAMES = {
     "sender": errors.SenderNotAllowed,
+    "registration": errors.SenderNotRegistered,
     "route": errors.RouteRejected,
     "account": errors.AuthenticationFailed,
     "money": errors.InsufficientBalance,
@@ -212,7 +213,7 @@ CONFLICTS = """
     NUMBER_CAPABILITIES_MISMATCH sender
     MESSAGE_TYPE_MISMATCH sender
     PHONE_NUMBER_NOT_IN_REGISTRATION_REGION sender
-    REGISTRATION_NOT_COMPLETE sender
+    REGISTRATION_NOT_COMPLETE registration
     RESOURCE_NOT_ACTIVE sender
     PROTECT_CONFIGURATION_NOT_ASSOCIATED_WITH_CONFIGURATION_SET sender
 """
@@ -221,14 +222,14 @@ VALIDATIONS = """
     DESTINATION_COUNTRY_BLOCKED route
     PRICE_OVER_THRESHOLD route
     CHANNEL_NOT_ENABLED sender
-    COUNTRY_CODE_MISMATCH sender
-    INTERNATIONAL_SENDING_NOT_SUPPORTED sender
+    COUNTRY_CODE_MISMATCH registration
+    INTERNATIONAL_SENDING_NOT_SUPPORTED registration
     INVALID_ARN sender
-    INVALID_IDENTITY_FOR_DESTINATION_COUNTRY sender
+    INVALID_IDENTITY_FOR_DESTINATION_COUNTRY registration
     RESOURCE_NOT_ACCESSIBLE sender
-    SENDER_ID_NOT_REGISTERED sender
-    SENDER_ID_NOT_SUPPORTED sender
-    SENDER_ID_REQUIRES_REGISTRATION sender
+    SENDER_ID_NOT_REGISTERED registration
+    SENDER_ID_NOT_SUPPORTED registration
+    SENDER_ID_REQUIRES_REGISTRATION registration
     MAXIMUM_SIZE_EXCEEDED text
     INVALID_REQUEST bug
     PARAMETERS_CANNOT_BE_USED_TOGETHER bug

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import re
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -20,26 +23,40 @@ from providers.errors import (
     OutcomeUnknown,
     ProviderError,
     RateLimited,
+    RouteRejected,
+    SenderNotAllowed,
+    SenderNotRegistered,
+    TransientError,
     UnknownRefusal,
     UnsupportedFeature,
 )
 from providers.messages import (
     Ability,
     Account,
+    Attachment,
     Channel,
     DeliveryEvent,
     EventKind,
     FindResult,
     Headers,
     HttpResponse,
+    Mail,
 )
 from providers.registry import PROVIDERS, connect
-from tests.providers.samples import SAMPLES
-from tests.providers.samples.base import ATTEMPT, PAYLOADS, Sample, answer, case, http_file
+from tests.providers.samples import MORE_SAMPLES, SAMPLES
+from tests.providers.samples.base import ATTEMPT, NOW, Sample, answer, case, http_file
 
-every_provider = pytest.mark.parametrize("sample", [SAMPLES[name] for name in sorted(PROVIDERS)], ids=sorted(PROVIDERS))
-REPORTING = [name for name in sorted(PROVIDERS) if Ability.RECEIPTS in PROVIDERS[name].abilities]
-every_reporting_provider = pytest.mark.parametrize("sample", [SAMPLES[name] for name in REPORTING], ids=REPORTING)
+ALL = [*(SAMPLES[name] for name in sorted(PROVIDERS)), *MORE_SAMPLES]
+HTTP = [sample for sample in ALL if sample.is_http and sample.has_vendor]
+BY_COUNTRY = [sample for sample in ALL if "senders" in sample.provider.setting_names]
+REPORTING = [sample for sample in ALL if Ability.RECEIPTS in sample.provider.abilities]
+
+
+def each(samples: Sequence[Sample]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("sample", samples, ids=[sample.folder.name for sample in samples])
+
+
+every_provider, every_http_provider, every_reporting_provider = each(ALL), each(HTTP), each(REPORTING)
 
 
 def sends(provider: Provider, response: HttpResponse) -> str:
@@ -62,20 +79,51 @@ class TestDeclarations:
 
         assert sample.can_find == ({"find_request", "find_result"} <= written)
         assert (Ability.STATUS in sample.provider.abilities) == ({"status_request", "status_result"} <= written)
+        assert (Ability.LIST_STATUSES in sample.provider.abilities) == (
+            {"statuses_request", "statuses_result"} <= written
+        )
         assert (Ability.RECEIPTS in sample.provider.abilities) == ("parse_webhook" in written)
         assert (Ability.KEYS in sample.provider.abilities) == bool(sample.provider.key_life_seconds)
+        assert sample.provider.wants_token == ({"token_request", "token_result", "with_token"} <= written)
 
     def test_is_constructed_with_the_credentials_it_names(self, sample: Sample) -> None:
         assert set(sample.provider.credential_names) <= set(sample.provider.account.credentials)
         assert set(sample.provider.account.settings) <= set(sample.provider.setting_names)
 
 
-@every_provider
+@each(BY_COUNTRY)
+class TestSender:
+    def sends(self, sample: Sample, **settings: Any) -> ProviderError | None:
+        """Describe a call to the United States by an account with no other senders than these."""
+        kept = {name: value for name, value in sample.provider.account.settings.items() if name != "from"}
+        account = replace(sample.provider.account, settings={**kept, **settings})
+        try:
+            type(sample.provider)(account).send_request(replace(sample.message, country="US"), ATTEMPT)
+        except ProviderError as error:
+            return error
+        return None
+
+    def test_that_only_other_countries_have_is_missed_there_alone(self, sample: Sample) -> None:
+        for_nobody, for_others = self.sends(sample), self.sends(sample, senders={"DE": "Landfall"})
+
+        if for_nobody is None:  # the provider has one of its own
+            assert for_others is None
+            return
+        assert type(for_nobody) is SenderNotAllowed
+        assert type(for_others) is SenderNotRegistered
+        assert for_others.advice == "Name a sender for US in the account's settings."
+
+    def test_that_a_country_has_comes_before_that_of_all(self, sample: Sample) -> None:
+        assert self.sends(sample, senders={"US": "+15005550006"}) is None
+        assert self.sends(sample, **{"from": "+15005550006", "senders": {"DE": "Landfall"}}) is None
+
+
+@every_http_provider
 class TestSendRequest:
     def test_calls_the_vendor_and_nobody_else(self, sample: Sample) -> None:
         url = sample.provider.send_request(sample.message, ATTEMPT).url
 
-        assert url.startswith(sample.provider.default_base_url + "/")
+        assert url.startswith((sample.vendor_url or sample.provider.default_base_url) + "/")
         assert urlsplit(url).scheme == "https"
 
     def test_calls_the_base_url_of_the_account(self, sample: Sample) -> None:
@@ -86,6 +134,8 @@ class TestSendRequest:
             requests.append(provider.status_request("id/../?#"))
         if sample.can_find:
             requests.append(provider.find_request(sample.sent))
+        if Ability.LIST_STATUSES in provider.abilities:
+            requests.append(provider.statuses_request(NOW, NOW))
 
         for request in requests:
             assert request.url.startswith("http://127.0.0.1:8001/")
@@ -94,7 +144,12 @@ class TestSendRequest:
             assert request.url.isascii()
 
     def test_carries_our_attempt_id(self, sample: Sample) -> None:
-        assert ATTEMPT.id.encode() in sample.provider.send_request(sample.message, ATTEMPT).body
+        request = sample.provider.send_request(sample.message, ATTEMPT)
+
+        if sample.is_keyed_by_message:
+            assert ATTEMPT.message.encode() in request.body or ATTEMPT.message in request.headers.values()
+        else:
+            assert ATTEMPT.id.encode() in request.body
 
     def test_is_the_same_each_time(self, sample: Sample) -> None:
         assert sample.provider.send_request(sample.message, ATTEMPT) == sample.provider.send_request(
@@ -102,14 +157,14 @@ class TestSendRequest:
         )
 
     def test_an_idempotency_key_travels_with_the_same_bytes_each_time(self, sample: Sample) -> None:
-        if Ability.KEYS not in sample.provider.abilities:
+        if Ability.KEYS not in sample.provider.abilities or sample.is_keyed_by_message:
             return
         attempt = replace(ATTEMPT, key="key-7")
 
         first = sample.provider.send_request(sample.message, attempt)
         later = sample.provider.send_request(replace(sample.message, useful_seconds=1), attempt)
 
-        assert "key-7" in first.headers.values()
+        assert "key-7" in first.headers.values() or b"key-7" in first.body
         assert later == first
 
     def test_keeps_secrets_out_of_url_and_body(self, sample: Sample) -> None:
@@ -162,7 +217,109 @@ def _addresses(body: bytes, sample: Sample) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if name not in TEXTS | sample.of_the_text}
 
 
-@every_provider
+UNSUBSCRIBE = "https://notify.example.com/unsubscribe/bWFya2V0aW5nOg-_x/"
+PDF = Attachment("invoice.pdf", "application/pdf", b"%PDF-1.7 paid")
+LOGO = Attachment("logo.png", "image/png", b"\x89PNG logo", content_id="logo")
+MAIL = Mail("Ana Pereira", "help@example.com", (PDF,), UNSUBSCRIBE)
+BREAKS = "\r\nBcc: evil@x.example\r\n\r\n"
+
+
+@each([sample for sample in ALL if Channel.EMAIL in sample.provider.channels])
+class TestMail:
+    def test_carries_a_name_and_where_answers_go(self, sample: Sample) -> None:
+        wire = _mailed(sample, _fit_for(sample))
+
+        assert ("Ana Pereira" in wire) == ("to_name" not in sample.lacks)  # the one thing that may be left out
+        assert ("help@example.com" in wire) == ("reply_to" not in sample.lacks)
+
+    def test_says_what_it_cannot_carry(self, sample: Sample) -> None:
+        for name in sample.lacks - {"to_name"}:
+            with pytest.raises(UnsupportedFeature):
+                _mailed(sample, Mail(**{name: getattr(MAIL, name)}))
+
+    def test_can_be_unsubscribed_from_with_one_click(self, sample: Sample) -> None:
+        if "unsubscribe_url" in sample.lacks:
+            return
+        wire = _mailed(sample, _fit_for(sample))
+
+        assert f"<{UNSUBSCRIBE}>" in wire
+        assert re.search(r"List-Unsubscribe-Post\W+(Value\W+)?List-Unsubscribe=One-Click", wire)
+        assert "List-Unsubscribe" not in _mailed(sample, None)
+
+    def test_carries_files_as_they_are(self, sample: Sample) -> None:
+        if "attachments" in sample.lacks:
+            return
+        wire = _mailed(sample, _fit_for(sample))
+
+        assert PDF.name in wire
+        assert _holds(wire, PDF)
+
+    def test_carries_pictures_of_the_html_or_says_that_it_cannot(self, sample: Sample) -> None:
+        with suppress(UnsupportedFeature):
+            wire = _mailed(sample, Mail(attachments=(LOGO,)))
+
+            assert str(LOGO.content_id) in wire
+            assert _holds(wire, LOGO)
+
+    def test_names_no_other_address(self, sample: Sample) -> None:
+        [ours] = re.findall(r"[\w.+-]+@[\w.-]+", sample.provider.account.settings["from"])
+
+        mail = _fit_for(sample)
+        named = set(re.findall(r"[\w.+-]+@[\w.-]+\w", _mailed(sample, mail)))
+
+        others = {address for address in named if not address.startswith(ATTEMPT.id)}  # but a Message-ID
+        assert others == {sample.message.to, ours} | ({mail.reply_to} - {None})
+
+    @pytest.mark.parametrize(
+        "mail",
+        [
+            Mail(f"Ana{BREAKS}"),
+            Mail(reply_to=f"help@example.com{BREAKS}"),
+            Mail(unsubscribe_url=UNSUBSCRIBE + BREAKS),
+            Mail(unsubscribe_url=f"{UNSUBSCRIBE}>{BREAKS}"),
+            Mail(attachments=(Attachment(f"a.pdf{BREAKS}", "application/pdf", b""),)),
+            Mail(attachments=(Attachment("a.pdf", f"application/pdf{BREAKS}", b""),)),
+            Mail(attachments=(Attachment("a.png", "image/png", b"", f"logo{BREAKS}"),)),
+            Mail(attachments=(Attachment("a.png", "image/png", b"", f"logo>{BREAKS}"),)),
+        ],
+        ids=["name", "reply", "link", "closed link", "file", "type", "id", "closed id"],
+    )
+    def test_nothing_of_it_begins_another_header(self, sample: Sample, mail: Mail) -> None:
+        with suppress(ProviderError):
+            wire = _mailed(sample, mail)
+
+            assert not re.search(r"(\n|\\n|%0A)Bcc", wire)
+
+    def test_mail_unicode_local_part_is_never_an_encoded_word(self, sample: Sample) -> None:
+        """A mailbox that it cannot carry is another account's, and no fault of the recipient's."""
+        with suppress(RouteRejected, UnsupportedFeature):
+            request = sample.provider.send_request(replace(sample.message, to="jörg@example.com"), ATTEMPT)
+
+            assert "jörg@example.com".encode() in request.body
+
+    def test_mail_unicode_local_part_is_no_encoded_word_where_answers_go(self, sample: Sample) -> None:
+        with suppress(RouteRejected, UnsupportedFeature):
+            assert "=?" not in _mailed(sample, Mail(reply_to="jörg@example.com"))
+
+    def test_is_the_same_each_time(self, sample: Sample) -> None:
+        assert _mailed(sample, _fit_for(sample)) == _mailed(sample, _fit_for(sample))
+
+
+def _fit_for(sample: Sample) -> Mail:
+    """All that a provider can carry of a mail, and a name."""
+    return replace(MAIL, **{name: getattr(Mail(), name) for name in sample.lacks - {"to_name"}})
+
+
+def _holds(wire: str, file: Attachment) -> bool:
+    return base64.b64encode(file.content).decode() in wire or file.content.decode("latin-1") in wire
+
+
+def _mailed(sample: Sample, mail: Mail | None) -> str:
+    request = sample.provider.send_request(replace(sample.message, mail=mail), ATTEMPT)
+    return request.body.decode("latin-1")
+
+
+@every_http_provider
 class TestSendResult:
     """The case http-html-instead-of-json, and what follows from it."""
 
@@ -187,7 +344,9 @@ class TestSendResult:
             sample.provider.send_result(replace(page, status=403))
 
     def test_json_called_html_is_read(self, sample: Sample) -> None:
-        [recorded] = (PAYLOADS / sample.name).glob("send[-_]response[-_]20[012].json")
+        if sample.id_header:  # and no body
+            return
+        [recorded] = sample.folder.glob("send[-_]response[-_]20[012].json")
         body = recorded.read_bytes()
 
         assert sends(sample.provider, answer(200, body, content_type="text/html")) == "taken"
@@ -200,6 +359,13 @@ class TestSendResult:
         assert unclear == set(range(100, 600)) - definite - sample.not_processed
         assert judged[429] == RateLimited.__name__
         assert judged[404] == judged[418] == UnknownRefusal.__name__
+
+    @pytest.mark.parametrize("status", [500, 502, 504])
+    def test_a_server_error_is_no_refusal_whatever_it_says(self, sample: Sample, status: int) -> None:
+        for recorded in sample.folder.glob("error*"):
+            with pytest.raises((OutcomeUnknown, TransientError)) as caught:
+                sample.provider.send_result(answer(status, recorded.read_bytes()))
+            assert caught.value.suppress is None
 
     @pytest.mark.parametrize("status", [429, 503])
     def test_retry_after_is_passed_on(self, sample: Sample, status: int) -> None:
@@ -239,7 +405,7 @@ class TestSendResult:
 
     @pytest.mark.parametrize("id", json.loads(case("dlr-ids-that-look-like-numbers/input.json"))["accepted"])
     def test_dlr_ids_that_look_like_numbers_stay_as_they_are(self, sample: Sample, id: str) -> None:
-        taken = sample.provider.send_result(answer(200, sample.answered(id)))
+        taken = sample.provider.send_result(sample.taken(id))
 
         assert taken.provider_message_id == id
 
@@ -262,7 +428,7 @@ def nonsense(sample: Sample) -> st.SearchStrategy[bytes]:
     return st.binary() | values.map(lambda value: json.dumps(value).encode()) | st.just(b"[" * 100_000)
 
 
-@every_provider
+@every_http_provider
 class TestNonsense:
     @given(data=st.data())
     def test_as_the_answer_to_a_send_raises_provider_errors_only(self, sample: Sample, data: st.DataObject) -> None:
@@ -284,21 +450,21 @@ class TestNonsense:
             found: FindResult = sample.provider.find_result(response, sample.sent)
             events += getattr(found, "events", ())
 
+        if Ability.LIST_STATUSES in sample.provider.abilities:
+            events += sample.provider.statuses_result(response).events
+
         assert all(_is_storable(event) for event in events)
 
     @given(page=st.text())
     def test_as_a_link_to_the_next_page_leads_nowhere_else(self, sample: Sample, page: str) -> None:
-        if not sample.can_find:
-            return
         for link in (page, f"https://evil.example/{page}", f"//evil.example?{page}"):
-            url = sample.provider.find_request(sample.sent, link).url
-
-            assert url.startswith((sample.search_url or sample.provider.default_base_url) + "/")
-            assert url.isascii()
+            for url in _pages(sample, link):
+                assert url.startswith((sample.search_url or sample.provider.default_base_url) + "/")
+                assert url.isascii()
 
     @given(data=st.data())
     def test_as_a_genuine_webhook_is_malformed_or_harmless(self, sample: Sample, data: st.DataObject) -> None:
-        if sample.name not in REPORTING:
+        if sample not in REPORTING:
             return
         try:
             events = sample.provider.parse_webhook(sample.signed(data.draw(nonsense(sample))))
@@ -308,7 +474,7 @@ class TestNonsense:
 
     @given(data=st.data(), proof=st.text(), url=st.text())
     def test_as_a_webhook_is_not_believed(self, sample: Sample, data: st.DataObject, proof: str, url: str) -> None:
-        if sample.name not in REPORTING or not sample.provider.signs_webhooks:
+        if sample not in REPORTING or not sample.provider.signs_webhooks:
             return
         genuine = sample.signed(data.draw(nonsense(sample)))
         if sample.proof_in_body:
@@ -339,7 +505,7 @@ class TestWebhooks:
             sample.provider.parse_webhook(probe)
 
     def test_every_recorded_webhook_is_read(self, sample: Sample) -> None:
-        folder = PAYLOADS / sample.name
+        folder = sample.folder
         recorded = [path.read_bytes().strip() for path in (*folder.glob("callback_*"), *folder.glob("webhook-[!a]*"))]
         assert recorded
 
@@ -347,10 +513,21 @@ class TestWebhooks:
             call = sample.signed(body)
             [event] = sample.provider.parse_webhook(call)
 
-            assert event.raw == (call.body or body)  # a GET has no body: the query is what came
+            if sample.reports_in_lists:
+                assert [json.loads(event.raw)] == json.loads(body)
+            else:
+                assert event.raw == (call.body or body)  # a GET has no body: the query is what came
             assert event.kind is not EventKind.UNKNOWN
             assert _is_storable(event)
             assert sample.provider.parse_webhook(sample.signed(body)) == [event]
+
+    def test_only_a_delivery_is_taken_for_one(self, sample: Sample) -> None:
+        folder = sample.folder
+        for path in (*folder.glob("callback_*"), *folder.glob("webhook-[!a]*")):
+            [event] = sample.provider.parse_webhook(sample.signed(path.read_bytes().strip()))
+
+            delivered = re.search("(?<!un)delivered|delivery$|summary$", path.stem, re.IGNORECASE)
+            assert (event.kind is EventKind.DELIVERED) == bool(delivered), path.name
 
     def test_without_secrets_nothing_is_believed(self, sample: Sample) -> None:
         account = sample.provider.account
@@ -361,6 +538,13 @@ class TestWebhooks:
             unset = type(sample.provider)(replace(account, credentials=credentials))
             with pytest.raises(InvalidSignature):
                 unset.parse_webhook(sample.signed(b"{}"))
+
+
+def _pages(sample: Sample, link: str) -> Iterator[str]:
+    if sample.can_find:
+        yield sample.provider.find_request(sample.sent, link).url
+    if Ability.LIST_STATUSES in sample.provider.abilities:
+        yield sample.provider.statuses_request(NOW, NOW, link).url
 
 
 def _is_storable(event: DeliveryEvent) -> bool:

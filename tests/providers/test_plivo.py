@@ -163,7 +163,7 @@ class TestSendResult:
         [
             (400, errors.UnknownRefusal),
             (401, errors.AuthenticationFailed),
-            (403, errors.SenderNotAllowed),
+            (403, errors.SenderNotRegistered),
             (404, errors.UnknownRefusal),
             (429, errors.RateLimited),
             (500, errors.OutcomeUnknown),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from datetime import UTC, datetime
+from email.utils import getaddresses
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -13,22 +14,27 @@ import pytest
 from providers import errors
 from providers.errors import InvalidSignature, MalformedWebhook, ProviderError, SenderNotAllowed, UnsupportedFeature
 from providers.messages import (
+    Attachment,
     CannotTell,
     DeliveryEvent,
     EventKind,
     Found,
     Headers,
+    Mail,
     NotThere,
     SendResult,
     WebhookRequest,
 )
-from providers.postmark import REFUSALS, Postmark
+from providers.postmark import Postmark
+from providers.postmark.codes import REFUSALS
 from tests.providers.samples import SAMPLES
 from tests.providers.samples.base import ATTEMPT, answer, case, payload
 from tests.providers.samples.postmark import postmark, postmark_webhook
 
 MESSAGE = SAMPLES["postmark"].message
 SENT = SAMPLES["postmark"].sent
+PDF = Attachment("Rechnung – März.pdf", "application/pdf", b"%PDF")
+LOGO = Attachment("logo.png", "image/png", b"PNG", content_id="logo")
 MESSAGE_ID = "b7bc2f4a-e38e-4336-af7d-e6c392c2f817"
 
 
@@ -68,6 +74,31 @@ class TestSendRequest:
 
     def test_a_subject_is_one_line(self) -> None:
         assert fields(postmark(), subject="a\r\nBcc: x@example.org")["Subject"] == "a Bcc: x@example.org"
+
+    def test_carries_all_that_a_mail_has(self) -> None:
+        mail = Mail('Pereira, "Ana"', "help@example.com", (PDF, LOGO), "https://notify.example.com/u/1?a=b")
+
+        sent = fields(postmark(**{"from": "Müller, Söhne <no-reply@notify.example.com>"}), mail=mail)
+
+        assert sent["From"] == '"Müller, Söhne" <no-reply@notify.example.com>'
+        assert sent["To"] == f'"Pereira, \\"Ana\\"" <{MESSAGE.to}>'
+        assert sent["ReplyTo"] == "help@example.com"
+        assert sent["Headers"] == [
+            {"Name": "X-Attempt-Id", "Value": ATTEMPT.id},
+            {"Name": "List-Unsubscribe", "Value": "<https://notify.example.com/u/1?a=b>"},
+            {"Name": "List-Unsubscribe-Post", "Value": "List-Unsubscribe=One-Click"},
+        ]
+        pdf, logo = sent["Attachments"]
+        assert pdf == {"Name": "Rechnung – März.pdf", "Content": "JVBERg==", "ContentType": "application/pdf"}
+        assert (logo["Name"], logo["ContentID"]) == ("logo.png", "cid:logo")
+
+    def test_has_nothing_that_a_mail_does_not_have(self) -> None:
+        assert not {"ReplyTo", "Attachments"} & fields(postmark()).keys()
+
+    def test_a_name_is_no_second_recipient(self) -> None:
+        sent = fields(postmark(), mail=Mail("x@y.example>, <z@y.example"))
+
+        assert getaddresses([sent["To"]]) == [("x@y.example>, <z@y.example", MESSAGE.to)]
 
     @pytest.mark.parametrize(
         "to",
@@ -390,6 +421,22 @@ class TestWebhook:
 
         assert (event.kind, event.suppress) == (kind, suppress)
 
+    @pytest.mark.parametrize(
+        ("stream", "reason", "kind"),
+        [
+            ("outbound", "ManualSuppression", EventKind.OPTED_OUT),
+            ("newsletter", "ManualSuppression", EventKind.UNKNOWN),
+            ("newsletter", "HardBounce", EventKind.BOUNCED),
+            ("newsletter", "SpamComplaint", EventKind.COMPLAINED),
+        ],
+    )
+    def test_who_unsubscribed_from_another_stream_still_wants_this_one(
+        self, stream: str, reason: str, kind: EventKind
+    ) -> None:
+        change = {"RecordType": "SubscriptionChange", "SuppressSending": True, "SuppressionReason": reason}
+
+        assert report(**change, MessageStream=stream).kind is kind
+
     @pytest.mark.parametrize("record_type", ["Open", "Click", "Inbound", "Huh"])
     def test_other_records_change_nothing(self, record_type: str) -> None:
         assert report(RecordType=record_type).kind is EventKind.UNKNOWN
@@ -494,6 +541,19 @@ class TestBatch:
         assert batch.url == "https://api.postmarkapp.com/email/batch"
         assert json.loads(batch.body) == [json.loads(first.body), json.loads(second.body)]
         assert batch.headers == first.headers
+
+    @pytest.mark.parametrize("code", [300, 406, 429, 9999])
+    def test_a_refusal_in_a_batch_means_what_it_means_alone(self, code: int) -> None:
+        said = json.dumps({"ErrorCode": code, "Message": "No."})
+
+        [in_batch] = postmark().batch_answers(answer(200, f"[{said}]"), 1)
+
+        refusals = []
+        for one in (in_batch, answer(422, said)):
+            with pytest.raises(ProviderError) as caught:
+                postmark().send_result(one)
+            refusals.append((type(caught.value), caught.value.code, caught.value.suppress))
+        assert refusals[0] == refusals[1]
 
     def test_says_of_each_message_what_it_would_have_been_told_alone(self) -> None:
         taken, inactive = postmark().batch_answers(answer(200, payload("postmark/batch-response-200-mixed.json")), 2)

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from providers.aws_sms.sigv4 import Signer, canonical_request
+from providers.aws.sigv4 import Signer, canonical_request
 from providers.messages import HttpRequest
 from tests.providers.samples.aws_sms import aws_sms
 from tests.providers.samples.base import PAYLOADS

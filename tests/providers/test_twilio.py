@@ -30,7 +30,8 @@ from providers.messages import (
     SentMessage,
     WebhookRequest,
 )
-from providers.twilio import REFUSALS, STATUSES, Twilio
+from providers.twilio import Twilio
+from providers.twilio.codes import REFUSALS, STATUSES
 from tests.providers.samples import SAMPLES
 from tests.providers.samples.base import ATTEMPT, NOW, answer, case, payload
 from tests.providers.samples.twilio import AUTH_TOKEN, TWILIO_URL, twilio, twilio_signature, twilio_webhook
@@ -67,6 +68,26 @@ class TestSendRequest:
         sent = form(twilio(**settings))
 
         assert {**sent, "StatusCallback": ""} == {**recorded, "StatusCallback": ""}
+
+    @pytest.mark.parametrize(
+        ("settings", "sender"),
+        [
+            ({"from": SERVICE}, {"MessagingServiceSid": SERVICE}),
+            ({"from": "MGM Resorts"}, {"From": "MGM Resorts"}),
+            (
+                {"from": "+15005550006", "messaging_service_sid": SERVICE},
+                {"From": "+15005550006", "MessagingServiceSid": SERVICE},
+            ),
+            (
+                {"from": SERVICE, "messaging_service_sid": SERVICE[:-1] + "2"},
+                {"MessagingServiceSid": SERVICE[:-1] + "2"},
+            ),
+        ],
+    )
+    def test_a_service_may_stand_for_the_sender(self, settings: dict[str, str], sender: dict[str, str]) -> None:
+        fields = form(twilio(**settings))
+
+        assert {name: fields[name] for name in ("From", "MessagingServiceSid") if name in fields} == sender
 
     def test_authenticates_with_the_api_key_if_there_is_one(self) -> None:
         by_token = twilio().send_request(MESSAGE, ATTEMPT)
@@ -249,6 +270,12 @@ class TestFind:
         assert isinstance(find(record(messaging_service_sid=SERVICE, **{"from": "+1"}), adapter=adapter), Found)
         assert find(record(messaging_service_sid="MG2"), adapter=adapter) == NotThere()
 
+    def test_a_service_in_place_of_the_sender_is_looked_for_as_a_service(self) -> None:
+        adapter = twilio(**{"from": SERVICE})
+
+        assert "From" not in dict(parse_qsl(urlsplit(adapter.find_request(SAMPLES["twilio"].sent).url).query))
+        assert isinstance(find(record(messaging_service_sid=SERVICE, **{"from": "+1"}), adapter=adapter), Found)
+
     def test_turns_the_page_until_it_reaches_back_to_before_the_call(self) -> None:
         late, early = record(sid="SM2", to="+1"), record(sid="SM3", to="+1", date_created=_mail_date(-3))
 
@@ -326,6 +353,7 @@ class TestReceipts:
             ("undelivered", "", EventKind.FAILED, None),
             ("undelivered", "30001", EventKind.NOT_REACHED, None),
             ("undelivered", "30003", EventKind.NOT_REACHED, None),
+            ("undelivered", "30009", EventKind.NOT_REACHED, None),
             ("failed", "30008", EventKind.NOT_REACHED, None),
             ("undelivered", "30017", EventKind.NOT_REACHED, None),
             ("failed", "30022", EventKind.NOT_REACHED, None),

@@ -30,6 +30,7 @@ from providers.errors import (
     RecipientUnavailable,
     RouteRejected,
     SenderNotAllowed,
+    SenderNotRegistered,
     UnknownRefusal,
     UnsupportedFeature,
 )
@@ -170,7 +171,8 @@ STATUSES: dict[type[ProviderError], tuple[int, ...]] = {
     RecipientOptedOut: (7,),
     InsufficientBalance: (9,),
     ContentRejected: (12,),
-    SenderNotAllowed: (15, 29),
+    SenderNotAllowed: (29,),
+    SenderNotRegistered: (15,),
     RecipientUnavailable: (33,),
     UnknownRefusal: (13, 16, 99, 999),  # not in it
 }
@@ -218,7 +220,7 @@ class TestSendResult:
             ("status_4", AuthenticationFailed, None, None),
             ("status_7", RecipientOptedOut, "opted_out", None),
             ("status_9", InsufficientBalance, None, None),
-            ("status_15", SenderNotAllowed, None, None),
+            ("status_15", SenderNotRegistered, None, None),
         ],
     )
     def test_recorded_refusals_come_with_200(

@@ -13,6 +13,7 @@ from notifications.models import ProviderAccount
 from providers.sandbox import STARTERS, Pace, Sandbox, SandboxAccount
 
 PORT = 8025
+SMTP_PORT = 8026
 
 
 class Command(BaseCommand):
@@ -23,13 +24,18 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--port", type=int, default=PORT)
+        parser.add_argument(
+            "--smtp-port", type=int, default=SMTP_PORT, help="where it takes mails, if an account has them"
+        )
         parser.add_argument("--account", action="append", help="play only this account; may be repeated")
         parser.add_argument("--quick", action="store_true", help="everything happens ten times faster")
 
     def handle(self, *args: Any, **options: Any) -> None:
         url = f"http://127.0.0.1:{options['port']}"
         make_accounts(url, only=options["account"], quick=options["quick"])
-        rows = [row for row in ProviderAccount.objects.order_by("priority", "id") if row.base_url.startswith(f"{url}/")]
+        ours = (f"{url}/", f"smtp://127.0.0.1:{options['smtp_port']}/")
+        known = ProviderAccount.objects.order_by("priority", "id")
+        rows = [row for row in known if f"{row.base_url}/".startswith(ours)]
         if not rows:
             raise CommandError(f"no account has a base URL under {url}; see --port, and the accounts in the admin")
         try:
@@ -37,12 +43,16 @@ class Command(BaseCommand):
                 [_as_vendor(row) for row in rows],
                 pace=quick(Pace()) if options["quick"] else Pace(),
                 port=options["port"],
+                smtp_port=options["smtp_port"],
                 log=self._say,
             )
         except OSError as error:
             raise CommandError(
-                f"port {options['port']} cannot be used: {error.strerror}; choose one by --port"
+                f"port {options['port']} (or {options['smtp_port']}, for mails) cannot be used: {error.strerror}; "
+                "choose one by --port (--smtp-port)"
             ) from None
+        except ValueError as error:
+            raise CommandError(str(error)) from None
         self._say("playing " + ", ".join(row.slug for row in rows))
         signal.signal(signal.SIGTERM, lambda *_: sandbox.stop())
         sandbox.serve_forever()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -28,6 +29,7 @@ from notifications.services.batch.lines import Lines
 from notifications.services.batch.rows import Format, Row
 from notifications.services.batch.spool import Spool
 from notifications.services.request import FieldError, Refused, time_errors
+from notifications.services.sms_hourly import reserve
 from notifications.services.terms import expiry_seconds, incident_errors, incident_id, on_unclear, steps_named
 from notifications.sql.accept import wait_at_most
 from notifications.sql.batch import NewBatch, StoredBatch
@@ -81,8 +83,8 @@ def accept_batch(
     no transaction is open meanwhile. The same key with the same file and fields is accepted once.
 
     Raises Refused: BadRows where rows are at fault (`skip_bad_rows` passes over them, unless none is left), BadFile where
-    the file cannot be cut into rows. OperationalError, caused by LockNotAvailable, when another one with the same key is
-    being stored.
+    the file cannot be cut into rows, OverLimit where its SMS to a country are more than what is left of an hour there.
+    OperationalError, caused by LockNotAvailable, when another one with the same key is being stored.
     """
     digest = _digest(file)
     lines = Lines(file)
@@ -94,8 +96,8 @@ def accept_batch(
     if errors := [*time_errors(request, now), *incident_errors(request)]:
         raise Refused(errors)
     with Spool() as spool:
-        batch = _checked(lines, file_format, request, client, spool, tell, fingerprint=fingerprint, now=now)
-        return _store(batch, spool)
+        batch, sms = _checked(lines, file_format, request, client, spool, tell, fingerprint=fingerprint, now=now)
+        return _store(batch, spool, client, sms)
 
 
 def _digest(file: IO[bytes]) -> str:
@@ -130,8 +132,8 @@ def _checked(
     *,
     fingerprint: str,
     now: datetime,
-) -> NewBatch:
-    """Check every row and spool it. Returns the batch as it may be stored. Raises Refused."""
+) -> tuple[NewBatch, Counter[str]]:
+    """Check every row and spool it. Returns the batch as it may be stored, and its SMS to limited countries. Raises Refused."""
     route = request.route or client.default_route or _usual_route(request)
     steps = steps_named(route)
     batch_id = new_id()
@@ -140,7 +142,7 @@ def _checked(
     counts = _spool(rows, check, spool, batch_id, lambda: tell(lines.position))
     if counts.bad and not (request.skip_bad_rows and counts.good):
         raise BadRows(counts.shown, bad_count=counts.bad, row_count=counts.rows)
-    return NewBatch(
+    batch = NewBatch(
         id=batch_id,
         client_id=client.id,
         idempotency_key=request.idempotency_key,
@@ -160,6 +162,7 @@ def _checked(
         skipped_count=counts.bad,
         created_at=now,
     )
+    return batch, check.sms
 
 
 def _usual_route(request: BatchFields) -> str:
@@ -189,12 +192,13 @@ def _spool(rows: Iterator[Row], check: Check, spool: Spool, batch_id: UUID, tell
 
 
 @transaction.atomic
-def _store(batch: NewBatch, spool: Spool) -> AcceptedBatch:
+def _store(batch: NewBatch, spool: Spool, client: Client, sms: Counter[str]) -> AcceptedBatch:
     wait_at_most(LOCK_SECONDS)
     accepted_at = sql.insert(batch, statement_seconds=numbers().batch_statement_seconds)
     if accepted_at is None:
         return _replay(sql.stored_by_another(batch.client_id, batch.idempotency_key or ""), batch.fingerprint)
     sql.store(batch, spool.notifications, spool.messages, spool.skipped)
+    reserve(client, sms)
     if batch.send_at is None:
         hints.drain_after_commit(SENDING[Priority(batch.priority)])
     return AcceptedBatch(batch.id, accepted_at, batch.accepted_count, batch.skipped_count)

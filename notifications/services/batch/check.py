@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -19,18 +20,18 @@ from notifications.numbers import BODY_BYTES
 from notifications.rendering import CannotRender, Template
 from notifications.services.batch.fields import Templates, variables_of
 from notifications.services.batch.rows import Row
+from notifications.services.mail_fields import HTML_BYTES
 from notifications.services.request import (
-    HTML_BYTES,
     KEY_CHARACTERS,
     Content,
     FieldError,
-    OneLine,
     Refused,
-    Strict,
     field_errors,
     unstorable,
 )
-from notifications.services.sms_terms import country_errors, sms_text
+from notifications.services.shape import OneLine, Strict
+from notifications.services.sms_hourly import sms_to
+from notifications.services.sms_terms import number_errors, policy_of, sms_text
 from notifications.services.steps import first_messages
 from notifications.services.terms import missing_content
 from notifications.sql.accept import NewMessage
@@ -56,7 +57,10 @@ class Checked:
 
 
 class Check:
-    """The rows of one batch, checked one by one."""
+    """The rows of one batch, checked one by one.
+
+    `sms` is how many SMS those that passed may come to, by country; counted for a client with hourly limits only.
+    """
 
     def __init__(self, templates: Templates, steps: Sequence[dict[str, Any]], lane: Lane, client: Client) -> None:
         self.variables = variables_of(templates)
@@ -64,6 +68,8 @@ class Check:
         self._lane = lane
         self._templates = templates
         self._client = client
+        self._policy = policy_of(client)
+        self.sms: Counter[str] = Counter()
         self._channel_faults = cache(lambda channels: missing_content(steps, channels, templates.keys()))
 
     def __call__(self, row: Row) -> Checked:
@@ -79,6 +85,8 @@ class Check:
             raise Refused(field_errors(error)) from None
         id = new_id()
         messages = first_messages(id, self._steps, recipient, lane=self._lane)
+        if self._client.sms_hourly:
+            self.sms.update(sms_to(self._steps, recipient))
         return Checked(id, recipient, content, row.reference, messages)
 
     def _unreadable(self, row: Row) -> Iterator[FieldError]:
@@ -96,7 +104,10 @@ class Check:
                 recipient[channel] = normalise(Channel(channel), text, region=settings.DEFAULT_REGION)
             except InvalidAddress as error:
                 faults.append(FieldError(f"to.{channel}", error.reason, error.accepted))
-        faults = faults or [*self._channel_faults(frozenset(recipient)), *country_errors(recipient, self._client)]
+        faults = faults or [
+            *self._channel_faults(frozenset(recipient)),
+            *number_errors(self._steps, recipient, self._policy),
+        ]
         if faults:
             raise Refused(faults)
         return recipient

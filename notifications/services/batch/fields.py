@@ -7,14 +7,19 @@ from typing import Annotated, Any
 
 from pydantic import Field, StrictBool
 
+from notifications.inlining import inlined
 from notifications.lanes import Priority
 from notifications.rendering import CannotRender, Template
 from notifications.services.batch.faults import BadFile
 from notifications.services.batch.jsonl_rows import load
 from notifications.services.batch.lines import Lines
+from notifications.services.mail_fields import HTML_BYTES
 from notifications.services.request import KEY_CHARACTERS, Content, FieldError, Refused, Terms, fingerprint, read_as
+from providers.messages import Channel
 
 Templates = dict[str, dict[str, Template]]  # by channel and field
+
+CHANNELS = {Channel.SMS.value, Channel.EMAIL.value}  # what a row's text can be
 
 FIRST_LINE = '`{"batch": {…}}`, unless the batch\'s fields are given beside the file'
 
@@ -52,8 +57,14 @@ def first_line(lines: Lines) -> dict[str, Any]:
 
 
 def templates_of(content: Content) -> Templates:
-    """The texts, ready to be filled in. Raises Refused for one written for another template engine."""
+    """The texts, ready to be filled in. Raises Refused for one written for another template engine, or another channel; and for files."""
     texts = content.model_dump(exclude_none=True)
+    if others := sorted(texts.keys() - CHANNELS):
+        raise Refused(
+            [FieldError(f"content.{other}", "cannot be sent from a file", "sms, email or both") for other in others]
+        )
+    if content.email and content.email.attachments:
+        raise Refused([FieldError("content.email.attachments", "cannot go to many", "a link to the file in the text")])
     return {
         channel: {name: _template(channel, name, text) for name, text in fields.items()}
         for channel, fields in texts.items()
@@ -62,10 +73,20 @@ def templates_of(content: Content) -> Templates:
 
 def _template(channel: str, name: str, text: str) -> Template:
     try:
-        return Template(text, is_html=name == "html")
+        return _html(text) if name == "html" else Template(text)
     except CannotRender as error:
         accepted = "a variable as {name}, and nothing else in braces"
         raise Refused([FieldError(f"content.{channel}.{name}", str(error), accepted)]) from None
+
+
+def _html(text: str) -> Template:
+    """Styled once for all rows, before any value is in it; as it is where a variable would be lost on the way."""
+    template = Template(text, is_html=True)
+    try:
+        styled = Template(inlined(text, limit=HTML_BYTES), is_html=True)
+    except CannotRender:
+        return template
+    return styled if styled.variables == template.variables else template
 
 
 def variables_of(templates: Templates) -> frozenset[str]:

@@ -8,19 +8,29 @@ from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
+from django.utils import timezone
 
-from notifications.models import ProviderAccount, Route
+from notifications.accounts import webhook_url
+from notifications.models import Cause, ProviderAccount, Route
 from notifications.services.doctor.findings import Finding, listed
 from notifications.services.doctor.public_url import host_of, is_loopback, is_private
 from providers.base import Provider
-from providers.errors import ProviderError, SenderNotAllowed
-from providers.messages import Ability, Account, AttemptRef, Channel, OutgoingMessage
+from providers.errors import ProviderError, SenderNotAllowed, SenderNotRegistered
+from providers.messages import Ability, Account, AttemptRef, Channel, HttpRequest, OutgoingMessage
 from providers.registry import PROVIDERS
 
+WITHOUT_ACCOUNTS = {Channel.PUSH, Channel.WEBHOOK}  # their routes are there for those who want them
 OURS = {"look_up_delay_seconds", "may_read"}  # settings of any account, whatever its provider
 SAMPLES = {
     Channel.SMS: OutgoingMessage(Channel.SMS, "+15005550006", "text"),
     Channel.EMAIL: OutgoingMessage(Channel.EMAIL, "somebody@example.org", "text", subject="subject"),
+    # Of a browser that nobody has (RFC 8291, appendix A): to the other services it is a token as good as any.
+    Channel.PUSH: OutgoingMessage(
+        Channel.PUSH,
+        'webpush:{"endpoint":"https://push.example.net/1","auth":"BTBZMqHH6r4Tts7J_aSIgg","p256dh":'
+        '"BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4"}',
+        "text",
+    ),
 }
 
 
@@ -59,12 +69,13 @@ def _account(row: ProviderAccount) -> Iterator[Finding]:
             f"Use one of {listed(PROVIDERS)}.",
         )
         return
-    case = Case(row, provider, _credentials(row))
+    case = Case(row, provider, credentials_of(row))
     for judge in JUDGES:
         yield from judge(case)
 
 
-def _credentials(row: ProviderAccount) -> Mapping[str, Any] | None:
+def credentials_of(row: ProviderAccount) -> Mapping[str, Any] | None:
+    """An account's credentials; None where no key opens them."""
     try:
         stored = ProviderAccount.objects.values_list("credentials", flat=True).get(id=row.id)
     except ImproperlyConfigured:
@@ -112,14 +123,38 @@ def _sender(case: Case) -> Iterator[Finding]:
     if case.credentials is None or case.lacks() or not case.row.is_on:
         return
     account = Account(case.row.slug, case.credentials, case.row.settings, case.row.base_url or None)
-    for channel in sorted(set(case.row.channels) & set(case.provider.channels)):
+    for channel in sorted(set(case.row.channels) & set(case.provider.channels) & set(SAMPLES)):
         try:
-            case.provider(account).send_request(SAMPLES[Channel(channel)], AttemptRef("doctor-1"))
+            _describe(case.provider(account), SAMPLES[Channel(channel)])
+        except SenderNotRegistered:
+            yield from _senders_by_country(case)
         except SenderNotAllowed as error:
             names = [name for name in case.provider.setting_names if name in ("from", "messaging_service_sid")]
             yield Finding("E065", f"{case.name} has no sender: {error}.", f"Set {' or '.join(names)} in its settings.")
         except ProviderError as error:
             yield Finding("E065", f"{case.name} cannot send {channel}: {type(error).__name__}.", "See its settings.")
+
+
+def _describe(provider: Provider, message: OutgoingMessage) -> None:
+    """Describe the call that sends, and have it signed. Raises ProviderError."""
+    request = provider.send_request(message, AttemptRef("doctor-1"))
+    if isinstance(request, HttpRequest):
+        provider.authorize(request, timezone.now())
+    if provider.wants_token:
+        provider.token_request(timezone.now())
+
+
+def _senders_by_country(case: Case) -> Iterator[Finding]:
+    """It has no sender but those that it names by country."""
+    senders = case.row.settings["senders"]
+    without = sorted(set(case.row.countries) - set(senders))
+    if without or not case.row.countries:
+        others = listed(without) if without else f"any country but {listed(sorted(senders))}"
+        yield Finding(
+            "W073",
+            f"{case.name} may be chosen for {others}, where it has no sender.",
+            "Name one in its settings, or limit its countries to those that have one.",
+        )
 
 
 def _known_settings(case: Case) -> Iterator[Finding]:
@@ -140,6 +175,18 @@ def _opened(case: Case) -> Iterator[Finding]:
         )
 
 
+def _resting(case: Case) -> Iterator[Finding]:
+    """What a person can mend; calls that fail mend themselves."""
+    for breaker in case.row.breakers.exclude(cause=Cause.CALLS).order_by("country") if case.row.is_on else ():
+        there = f" in {breaker.country}" if breaker.country else ""
+        seen = f": {breaker.detail.rstrip('.')}" if breaker.detail else ""
+        yield Finding(
+            "W072",
+            f"{case.name} has rested{there} since {breaker.opened_at:%Y-%m-%d %H:%M} UTC{seen}.",
+            "Mend it at the provider; it is tried again by itself, or at once by the admin's action on its breaker.",
+        )
+
+
 def _receipts(case: Case) -> Iterator[Finding]:
     ours, theirs = host_of(settings.PUBLIC_URL), host_of(case.row.base_url or case.provider.default_base_url)
     if Ability.RECEIPTS in case.provider.abilities and is_private(ours) and not is_loopback(theirs) and case.row.is_on:
@@ -150,6 +197,17 @@ def _receipts(case: Case) -> Iterator[Finding]:
         )
 
 
+def _callback_url(case: Case) -> Iterator[Finding]:
+    length, most = len(webhook_url(case.row)), case.provider.callback_url_characters
+    if most is not None and length > most and case.row.is_on:
+        yield Finding(
+            "E074",
+            f"{case.name}: the address for its reports has {length} characters, {case.row.provider} takes {most}:"
+            " it cannot send.",
+            "Give the account a shorter slug, or PUBLIC_URL a shorter host.",
+        )
+
+
 JUDGES = (
     _credentials_open,
     _credentials_complete,
@@ -157,7 +215,9 @@ JUDGES = (
     _sender,
     _known_settings,
     _opened,
+    _resting,
     _receipts,
+    _callback_url,
 )
 
 
@@ -166,13 +226,13 @@ def _channels_of_routes(rows: list[ProviderAccount]) -> Iterator[Finding]:
     for channel, routes in _routes_by_channel().items():
         of_channel = [row for row in able if channel in row.channels]
         users = f"route {listed(routes)}" if len(routes) == 1 else f"routes {listed(routes)}"
-        if not of_channel:
+        if not of_channel and channel not in WITHOUT_ACCOUNTS:
             yield Finding(
                 "W069",
                 f"No account that is on sends {channel}, as needed by {users}.",
                 "Add one in the admin, under Provider accounts; `manage.py sandbox` makes some to try with.",
             )
-        elif all(row.opened_at for row in of_channel):
+        elif of_channel and all(row.opened_at for row in of_channel):
             yield Finding(
                 "E069",
                 f"Every account that sends {channel} is out of use, and so is {channel} in {users}.",
@@ -190,5 +250,7 @@ def _routes_by_channel() -> dict[str, list[str]]:
 
 def _channels(steps: Any) -> list[str]:
     """The channels of a route's steps, each once; what is no step is another check's to say."""
-    named = [step.get("channel") for step in steps if isinstance(step, dict)] if isinstance(steps, list) else []
-    return [channel.value for channel in Channel if channel in named]
+    named = [step for step in steps if isinstance(step, dict)] if isinstance(steps, list) else []
+    channels = [step.get("channels", step.get("channel")) for step in named]
+    used = [channel for given in channels for channel in (given if isinstance(given, list) else [given])]
+    return [channel.value for channel in Channel if channel in used]

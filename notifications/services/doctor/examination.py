@@ -11,6 +11,7 @@ from notifications.services.doctor import (
     accounts,
     broker,
     database,
+    endpoints,
     processes,
     public_url,
     region,
@@ -32,6 +33,7 @@ SETTINGS: tuple[tuple[Check, str], ...] = (
 )
 ROWS: tuple[tuple[Check, str], ...] = (
     (accounts.findings, "Provider accounts are complete and in use."),
+    (endpoints.findings, "Endpoints are on, and may be called."),
     (routes.findings, "Routes are valid."),
     (waiting.findings, "Nothing waits for a person."),
 )

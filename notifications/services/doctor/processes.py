@@ -14,7 +14,7 @@ from notifications.services.heartbeat import BEAT, SWEEPER, Ages, ages, is_beat_
 from notifications.sql.health import oldest_due_seconds
 
 # What must be scheduled, each of them once or more.
-NEEDED = ("sweep", "poll_statuses", "heartbeat", "reconcile", "redact", "clean")
+NEEDED = ("sweep", "poll_statuses", "heartbeat", "reconcile", "redact", "clean", "judge_arrivals", "watch_endpoints")
 
 START_BEAT = "Start `celery -A config beat` and a worker for the control lane, as the Procfile does."
 
@@ -83,7 +83,7 @@ def _scheduled() -> Iterator[Finding]:
                 f"The periodic task notifications.{name} is {'switched off' if enabled else 'missing'}.",
                 "Switch it on in the admin, under Periodic tasks."
                 if enabled
-                else "Add it in the admin, under Periodic tasks, as migrations 0004 and 0009 did.",
+                else "Add it in the admin, under Periodic tasks, as migrations 0004, 0009 and 0017 did.",
             )
 
 

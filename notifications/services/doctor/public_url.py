@@ -28,7 +28,8 @@ def findings() -> Iterator[Finding]:
     if parts.scheme == "http":
         yield Finding(
             "W021",
-            f"PUBLIC_URL is plain http on {parts.hostname}: receipts, with phone numbers in them, can be read on the way.",
+            f"PUBLIC_URL is plain http on {parts.hostname}: receipts, with phone numbers in them, can be read on the way, and"
+            " no marketing e-mail is sent, since nobody could unsubscribe with one click.",
             "Serve https and set PUBLIC_URL to it.",
         )
     if settings.DEBUG:

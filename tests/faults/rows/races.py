@@ -70,7 +70,7 @@ def cancel(stage: Stage) -> None:
 def end_incidents(stage: Stage) -> None:
     """Nothing of an incident begins once its end is on file, but what had had its last look a moment before."""
     from notifications.models import Incident
-    from notifications.services.deliver import LOOK_AGAIN_AFTER_SECONDS
+    from notifications.services.waves import LOOK_AGAIN_AFTER_SECONDS
 
     house, told = stage.house, {}
     for number in range(stage.times(8)):

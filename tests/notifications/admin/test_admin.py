@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 
 import pytest
 from django.contrib.auth import get_user_model
@@ -12,7 +13,16 @@ from django.test import Client as Browser
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from notifications.models import DeadLetter, Message, Notification, OutboxEntry, ProviderAccount
+from notifications.models import (
+    Arrival,
+    Breaker,
+    Cause,
+    DeadLetter,
+    Message,
+    Notification,
+    OutboxEntry,
+    ProviderAccount,
+)
 from notifications.services.keys import Scope, make_key
 from notifications.states import State
 from providers.messages import EventKind
@@ -21,7 +31,7 @@ from tests.notifications.old import WORDS, clean, redact, told_all
 
 ADMIN = "/admin/notifications"
 LISTS = (
-    "apikey", "batch", "client", "deadletter", "deliveryevent", "heartbeat", "incident", "message", "notification",
+    "apikey", "arrival", "batch", "breaker", "client", "deadletter", "deliveryevent", "heartbeat", "incident", "message", "notification",
     "provideraccount", "route", "suppression", "tally",
 )  # fmt: skip
 QUERIES = 15  # of a list, at most, however long it is
@@ -340,6 +350,8 @@ class TestAccountPage:
             "is_on": "on",
             "priority": 1,
             "weight": 1,
+            "rate_counts": "messages",
+            "rate_burst": 1,
             "credentials": '{"account_sid": "AC1", "auth_token": "very secret"}',
             "settings": '{"from": "+15005550006"}',
             **changes,
@@ -357,6 +369,19 @@ class TestAccountPage:
         assert account.credentials["auth_token"] == "very secret"
         assert account.priority == 2
 
+    def test_takes_rates(self, browser):
+        rates = {"rate": 2.5, "sender_rate": "", "rate_counts": "segments", "rate_burst": 10}
+
+        browser.post(f"{ADMIN}/provideraccount/add/", self.form(**rates))
+
+        account = ProviderAccount.objects.get()
+        assert (account.rate, account.sender_rate, account.rate_counts, account.rate_burst) == (
+            2.5,
+            None,
+            "segments",
+            10,
+        )
+
     @pytest.mark.parametrize(
         ("changes", "words"),
         [
@@ -366,6 +391,8 @@ class TestAccountPage:
             ({"channels": "email"}, "twilio does not send email"),
             ({"provider": "pigeon"}, "Select a valid choice"),
             ({"base_url": "not a url"}, "Enter a valid URL"),
+            ({"rate": 0}, "greater than or equal to 0.001"),
+            ({"prices": '{"DE": 0.075}'}, "The price for &quot;DE&quot; is no amount as text"),
         ],
     )
     def test_says_what_is_wrong(self, browser, changes, words):
@@ -375,7 +402,75 @@ class TestAccountPage:
         assert not ProviderAccount.objects.exists()
 
 
+class TestBreakers:
+    def rest(self, browser, **fields):
+        path = f"{ADMIN}/breaker/add/"
+        response = browser.post(path, {"account": factories.account().id, "place": "de", "detail": "fraud", **fields})
+        return response.content.decode()
+
+    def test_say_why_an_account_rests_and_how_long(self, browser):
+        account = factories.account()
+        until = timezone.now()
+        Breaker.objects.create(
+            account=account, country="DE", cause=Cause.RECEIPTS, detail="3 of 41 arrived", opened_until=until
+        )
+
+        text = page(browser, "breaker/") + page(browser, f"breaker/{Breaker.objects.get().id}/change/")
+
+        assert all(word in text for word in ("twilio", "DE", "Receipts", "3 of 41 arrived"))
+
+    def test_are_opened_by_a_person_until_a_person_mends(self, browser):
+        self.rest(browser)
+
+        breaker = Breaker.objects.get()
+        assert (breaker.country, breaker.cause, breaker.detail) == ("DE", Cause.OPERATOR, "fraud")
+        assert "when mended" in page(browser, "breaker/")
+        assert "sends to DE again" in act(browser, "breaker", "close_selected", breaker.id)
+        assert not Breaker.objects.exists()
+
+    def test_take_the_place_of_what_was_found_before(self, browser):
+        account = factories.account()
+        Breaker.objects.create(account=account, country="DE", opened_until=timezone.now())
+
+        self.rest(browser)
+
+        assert Breaker.objects.get().cause == Cause.OPERATOR
+
+    def test_need_a_country_that_there_is(self, browser):
+        assert "no such countries: XX" in self.rest(browser, place="xx")
+        assert not Breaker.objects.exists()
+
+    def test_are_not_opened_by_those_who_may_only_look(self, viewer):
+        assert viewer.get(f"{ADMIN}/breaker/").status_code == 200
+        self.rest(viewer)
+
+        assert not Breaker.objects.exists()
+
+
+class TestArrivals:
+    def test_are_those_of_the_last_hour_by_account_and_country(self, browser):
+        account = factories.account()
+        now = timezone.now()
+        for country, minutes, taken, delivered in (
+            ("DE", 5, 40, 38), ("DE", 50, 60, 57), ("DE", 70, 1000, 0), ("FR", 5, 7, 0),
+        ):  # fmt: skip
+            Arrival.objects.create(
+                account=account, country=country, minute=now - timedelta(minutes=minutes), taken_count=taken,
+                delivered_count=delivered,
+            )  # fmt: skip
+
+        text = page(browser, "arrival/")
+
+        cells = re.findall(r'<t[dh] class="field-(?:country|taken|delivered|share)[^>]*>([^<]*)<', text)
+        assert cells == ["DE", "100", "95", "95 %", "FR", "7", "0", "0 %"]
+
+
 class TestRoutePage:
+    def test_shows_what_steps_look_like(self, browser):
+        page = browser.get(f"{ADMIN}/route/add/").content.decode()
+
+        assert "&quot;need&quot;: &quot;all&quot;" in page
+
     def test_refuses_steps_that_the_engine_cannot_run(self, browser):
         response = browser.post(f"{ADMIN}/route/add/", {"name": "fax", "steps": '[{"channel": "fax"}]'})
 

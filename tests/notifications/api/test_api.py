@@ -11,6 +11,7 @@ import pytest
 from django.db import connections
 from django.utils import timezone
 
+from notifications import selectors
 from notifications.models import ApiKey, Client, Notification
 from notifications.services.cancel import cancel
 from notifications.services.keys import Scope, make_key
@@ -89,12 +90,33 @@ class TestSubmit:
         assert response["Retry-After"] == "1"
         assert caller.submit(Idempotency_Key="k4").status_code == 202
 
+    def test_says_429_over_an_hourly_limit_and_when_to_come_again(self, caller):
+        Client.objects.filter(name="shop").update(sms_hourly={"*": 1})
+        selectors.clients.forget()
+        first = caller.submit(Idempotency_Key="k1")
+
+        refused, replayed = caller.submit(Idempotency_Key="k2"), caller.submit(Idempotency_Key="k1")
+
+        [error] = problem_of(refused, 429)["errors"]
+        assert (error["field"], error["reason"]) == ("to.sms", "more than 1 SMS an hour to DE")
+        assert 1 <= int(refused["Retry-After"]) <= 3600
+        assert replayed.json() == first.json()
+        problem_of(caller.post(f"{NOTIFICATIONS}/dry-run", BODY), 429)
+        Client.objects.update(sms_hourly={"*": 2})
+        selectors.clients.forget()
+        assert caller.submit(Idempotency_Key="k2").status_code == 202
+
     @pytest.mark.parametrize("key", ["ключ", "", " ", "a\tb", "✅"])
     def test_refuses_a_key_that_no_header_can_hold(self, caller, key):
         response = caller.submit(Idempotency_Key=key)
 
         problem_of(response, 400)
         assert not Notification.objects.exists()
+
+    def test_http_header_values_beyond_ascii_as_keys(self, caller):
+        keys = json.loads((CASES / "http-header-values-beyond-ascii" / "input.json").read_text())["idempotency_keys"]
+
+        assert [caller.submit(Idempotency_Key=key).status_code for key in keys] == [400, 202, 400, 400, 422]
 
     def test_refuses_two_different_keys(self, caller):
         response = caller.submit(BODY | {"idempotency_key": "a"}, Idempotency_Key="b")

@@ -10,6 +10,7 @@ import pytest
 from django.db import connection
 from django.test import RequestFactory
 
+from notifications import selectors
 from notifications.api.reading import BadRequest, spooled
 from notifications.models import Batch, Client, Notification, SkippedRow
 from notifications.services.audit import audit
@@ -48,6 +49,17 @@ class TestSubmit:
         response = submit(caller, f"to,name\n{rows}")
 
         assert response.json()["accepted"] == 2000
+
+    def test_says_429_where_its_rows_go_over_an_hourly_limit(self, caller):
+        Client.objects.filter(name="shop").update(sms_hourly={"DE": 3})
+        selectors.clients.forget()
+        submit(caller, guests(2))
+
+        refused = submit(caller, guests(2))
+
+        assert "at most 1 more" in problem_of(refused, 429)["errors"][0]["accepted"]
+        assert 1 <= int(refused["Retry-After"]) <= 3600
+        assert row_counts()[0] == 1
 
     def test_takes_json_lines_with_the_fields_in_the_first(self, caller):
         file = b'{"batch": {"content": {"sms": {"text": "Gr\xc3\xbc\xc3\x9fe, {name}"}}}}\n{"to": "+4915112345601", "variables": {"name": "Ana"}}\n'  # fmt: skip

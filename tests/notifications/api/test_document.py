@@ -30,6 +30,10 @@ class TestDocument:
             "properties"
         ].keys()
         assert "Fault" in document["components"]["schemas"]
+        assert {"to_name", "reply_to", "attachments"} <= document["components"]["schemas"]["Email"]["properties"].keys()
+        file = document["components"]["schemas"]["Attachment"]
+        assert file["required"] == ["name", "content_type", "content"]
+        assert file["properties"]["content"]["contentEncoding"] == "base64"
 
     def test_is_shown_without_fetching_anything_from_elsewhere(self, caller):
         page = caller.http.get("/api/v1/docs").content.decode()
@@ -37,6 +41,7 @@ class TestDocument:
         assert "https://" not in page.replace("https://www.w3.org", "")
 
 
+TAKES_NOTHING = {("GET", "/api/v1/endpoints")}
 CHECKED = ("not_a_server_error", "status_code_conformance", "content_type_conformance", "response_schema_conformance")
 
 
@@ -55,10 +60,20 @@ class TestRunningThing:
             ("POST", "/api/v1/batches/{batch_id}/pause"),
             ("POST", "/api/v1/batches/{batch_id}/resume"),
             ("POST", "/api/v1/batches/{batch_id}/cancel"),
+            ("POST", "/api/v1/receipts"),
+            ("GET", "/api/v1/endpoints"),
+            ("POST", "/api/v1/endpoints"),
+            ("GET", "/api/v1/endpoints/{name}"),
+            ("PATCH", "/api/v1/endpoints/{name}"),
+            ("DELETE", "/api/v1/endpoints/{name}"),
+            ("POST", "/api/v1/endpoints/{name}/rotate-secret"),
+            ("POST", "/api/v1/endpoints/{name}/test"),
         ],
     )
     @pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE])
     def test_answers_as_documented_and_never_with_a_fault_of_ours(self, document, method, path, mode):
+        if mode is GenerationMode.NEGATIVE and (method, path) in TAKES_NOTHING:
+            pytest.skip("nothing in it can be wrong")
         operation = document[path][method]
         statuses = set()
 
@@ -85,4 +100,12 @@ class TestRunningThing:
             "POST /api/v1/batches/{batch_id}/pause",
             "POST /api/v1/batches/{batch_id}/resume",
             "POST /api/v1/batches/{batch_id}/cancel",
+            "POST /api/v1/receipts",
+            "GET /api/v1/endpoints",
+            "POST /api/v1/endpoints",
+            "GET /api/v1/endpoints/{name}",
+            "PATCH /api/v1/endpoints/{name}",
+            "DELETE /api/v1/endpoints/{name}",
+            "POST /api/v1/endpoints/{name}/rotate-secret",
+            "POST /api/v1/endpoints/{name}/test",
         }

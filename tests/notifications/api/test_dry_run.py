@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from notifications.accounts import accounts
-from notifications.models import Notification
+from notifications.models import Notification, ProviderAccount
 from tests import factories
 from tests.notifications.api.conftest import BODY, NOTIFICATIONS
 
@@ -46,6 +46,17 @@ def test_says_which_characters_make_a_text_dear(caller):
     assert (step["country"], step["account"]) == ("FR", "sms-world")
     assert (step["encoding"], step["segments"]) == ("ucs2", 2)
     assert step["not_in_gsm7"] == ["U+00EA LATIN SMALL LETTER E WITH CIRCUMFLEX at position 2"]
+
+
+def test_estimates_what_each_step_costs_where_prices_are_known(caller):
+    ProviderAccount.objects.filter(slug="sms-de").update(prices={"DE": "0.075"})
+    accounts.forget()
+    body = {**BOTH, "content": {**BOTH["content"], "sms": {"text": "Table ready. " * 13}}}
+
+    sms, email = steps(caller, body)["steps"]
+
+    assert (sms["segments"], sms["price"]) == (2, "0.150")
+    assert email["price"] is None
 
 
 def test_stores_nothing_and_uses_up_no_key(caller):

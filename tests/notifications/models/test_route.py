@@ -13,6 +13,8 @@ class TestValidateSteps:
             [{"channel": "sms"}],
             [{"channel": "sms", "wait_for": "delivered", "window_seconds": 90}, {"channel": "email"}],
             [{"channel": "email", "wait_for": "accepted", "window_seconds": 0.5}],
+            [{"channels": ["push", "sms"]}, {"channels": ["sms", "email"], "need": "all", "wait_for": "accepted"}],
+            [{"channels": ["push"], "need": "first", "window_seconds": 60}, {"channel": "webhook", "need": "all"}],
         ],
     )
     def test_takes_what_the_engine_can_run(self, steps):
@@ -27,6 +29,14 @@ class TestValidateSteps:
             (["sms"], "Step 1"),
             ([{"channel": "sms"}, {"channel": "fax"}], "Step 2"),
             ([{}], "`channel`"),
+            ([{"channel": "sms", "channels": ["email"]}], "either `channel` or"),
+            ([{"channels": "sms"}], "`channels` must be a list"),
+            ([{"channels": []}], "`channels` must be a list"),
+            ([{"channels": ["sms", "fax"]}], "`channels` must be a list"),
+            ([{"channels": ["sms", ["sms"]]}], "`channels` must be a list"),
+            ([{"channels": ["sms", "email", "sms"]}], "each channel once"),
+            ([{"channels": ["sms", "email"], "need": "both"}], "`need` must be one of first, all"),
+            ([{"channel": ["sms"]}], "`channel` must be one of"),
             ([{"channel": "sms", "window": 90}], "window_seconds"),
             ([{"channel": "sms", "wait_for": "read"}], "delivered, accepted"),
             ([{"channel": "sms", "window_seconds": 0}], "above 0"),

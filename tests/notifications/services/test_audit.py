@@ -246,3 +246,53 @@ def test_the_statement_and_settle_agree_about_the_end_of_any_two_messages():
         settle(ids)
 
     assert audit().faults == []
+
+
+ALONE = {"channel": "sms", "window_seconds": 90}
+STEPS = [{"channels": ["sms", "email"], "need": need, "window_seconds": 90} for need in ("first", "all")]
+
+
+def settled(steps, states):
+    """A notification of these steps whose messages are in these states, each a step and a part."""
+    owner = factories.notification(steps=steps)
+    for (step, part), state in states.items():
+        factories.message(state, of=owner, step=step, part=part, escalated_at=timezone.now() - SECOND)
+    return owner.id
+
+
+@pytest.mark.parametrize("step", STEPS, ids=["first", "all"])
+def test_they_agree_about_messages_that_go_at_once(step):
+    """Beside a step before, and as the only one."""
+    ids = []
+    for first in State:
+        for second in State:
+            ids.append(settled([step], {(0, 0): first, (0, 1): second}))
+            ids.append(settled([ALONE, step], {(0, 0): State.UNCONFIRMED, (1, 0): first, (1, 1): second}))
+            ids.append(settled([step, ALONE], {(0, 0): first, (0, 1): second, (1, 0): State.FAILED}))
+    with transaction.atomic():
+        lock(ids)
+        settle(ids)
+
+    report = audit()
+    assert report.faults == []
+    assert {"delivered", "failed", "unconfirmed", "dead_lettered"} <= report.counts.keys(), "nothing was tested"
+
+
+@pytest.mark.parametrize(
+    ("step", "states", "right", "wrong"),
+    [
+        (STEPS[0], (State.DELIVERED, State.FAILED), "delivered", "failed"),
+        (STEPS[1], (State.DELIVERED, State.FAILED), "failed", "delivered"),
+        (STEPS[0], (State.UNCONFIRMED, State.FAILED), "unconfirmed", "failed"),
+        (STEPS[1], (State.UNCONFIRMED, State.FAILED), "failed", "unconfirmed"),
+    ],
+)
+def test_a_wrong_end_of_messages_that_go_at_once_is_found(step, states, right, wrong):
+    id = settled([step], {(0, 0): states[0], (0, 1): states[1]})
+    Notification.objects.filter(id=id).update(end=right, ended_at=timezone.now())
+    assert audit().is_sound
+
+    Notification.objects.filter(id=id).update(end=wrong)
+
+    (fault,) = audit().faults
+    assert (fault.id, fault.sentence) == (id, f"end is {wrong}, its messages say {right}")

@@ -21,6 +21,7 @@ from notifications.models import (
     OutboxEntry,
     ScanPosition,
     SkippedRow,
+    SmsCount,
     Tally,
 )
 from notifications.services import clean as cleaning
@@ -338,7 +339,7 @@ class TestRun:
                 clean()
             statements.append(len(some))
 
-        assert statements[0] == statements[1] <= 16
+        assert statements[0] == statements[1] <= 18
 
 
 class TestAtOnce:
@@ -407,6 +408,17 @@ class TestAtOnce:
 
         assert not Notification.objects.exists()
         assert DeliveryEvent.objects.get(id=event.id).applied_at is None
+
+
+def test_counts_of_sms_go_two_days_after_their_hour():
+    now = timezone.now()
+    hours = [now - timedelta(days=2, hours=1), now - timedelta(days=1, hours=23)]
+    for hour in hours:
+        SmsCount.objects.create(client=factories.client(), country="DE", hour=hour, count=1)
+
+    clean(days=0)
+
+    assert SmsCount.objects.get().hour == hours[1]
 
 
 def test_a_window_holds_no_more_than_it_is_given():

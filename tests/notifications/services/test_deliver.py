@@ -23,13 +23,14 @@ from notifications.models import (
     ProviderAccount,
     Suppression,
 )
-from notifications.services import deliver
+from notifications.services import waves
 from notifications.services.cancel import cancel
 from notifications.services.replay import replay
 from notifications.sql.claim import CLAIM
 from notifications.states import End, State
 from providers.registry import PROVIDERS
 from providers.sandbox import Refusal
+from providers.transport.inbox import send_many
 from providers.transport.requests_ import RequestsTransport
 from providers.twilio import Twilio
 from tests import factories
@@ -524,7 +525,7 @@ class TestLostAttempt:
         answers = []
 
         def die(calls):
-            answers.extend(world.runtime.transport.send_many(calls))
+            answers.extend(send_many(world.runtime.transport, calls))
             raise KeyboardInterrupt
 
         with pytest.raises(KeyboardInterrupt):
@@ -661,7 +662,7 @@ class TestWaves:
 
     def test_waits_for_the_one_before_where_the_provider_is_slow(self, world, numbers_are):
         """Or its calls would find no connection in time."""
-        numbers_are(send_concurrency=2, wave_size=2, late_start_seconds=0.2)
+        numbers_are(send_concurrency=4, wave_size=2, late_start_seconds=0.2)
         world.sandbox.set_faults("twilio", latency_seconds=0.3)
         with transaction.atomic():
             messages = [sms() for _ in range(6)]
@@ -777,12 +778,9 @@ class TestDatabaseAway:
         batch = world.claim(Lane.NORMAL)
 
         outage.begin()
-        with pytest.raises(OperationalError):
-            world.deliver(batch, sleep=lambda seconds: outage.end())
-        outage.end()
+        world.deliver(batch, sleep=lambda seconds: outage.end())
 
-        connection.close()
-        assert told(message)[0] == State.QUEUED
+        assert told(message)[0] == State.SENT
 
     def test_nothing_is_sent_before_its_intent_is_on_file(self, world, outage):
         accounts.usable("DE")  # read already
@@ -824,7 +822,7 @@ class TestStatements:
     def warm(self, world, numbers_are, monkeypatch):
         """Caches as they are after the first message, answers recorded by count, not by time, and no begin that waits."""
         numbers_are(flush_seconds=30.0, cache_seconds=300.0)
-        monkeypatch.setattr(deliver, "LOOK_AGAIN_AFTER_SECONDS", 30.0)
+        monkeypatch.setattr(waves, "LOOK_AGAIN_AFTER_SECONDS", 30.0)
         sms()
         world.drain(Lane.NORMAL)
         world.hear()
@@ -839,7 +837,8 @@ class TestStatements:
         assert len(statements) - 1 == 3, "besides the claim that found nothing more"
 
     @pytest.mark.timeout(60)
-    def test_a_thousand_take_at_most_twenty(self, world):
+    def test_a_thousand_take_at_most_twenty(self, world, numbers_are):
+        numbers_are(late_start_seconds=40.0, drain_seconds=60.0)  # were this machine ever so busy
         with transaction.atomic():
             for number in range(1000):
                 sms(f"+49151{number:06}01")

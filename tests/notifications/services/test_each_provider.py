@@ -6,16 +6,19 @@ import base64
 from dataclasses import replace
 
 import pytest
+from django.utils import timezone
 
-from notifications.accounts import webhook_url
+from notifications.accounts import accounts, webhook_url
 from notifications.lanes import Lane
-from notifications.models import ProviderAccount
+from notifications.models import Message, OutboxEntry, ProviderAccount
 from notifications.states import End, State
 from providers.messages import Ability, Channel
 from providers.registry import PROVIDERS
 from providers.sandbox import SandboxAccount
-from providers.sandbox.vendors.aws_sms.proof import certificate
-from tests.factories import make_due
+from providers.sandbox.amazon import certificate
+from providers.transport.base import Call
+from providers.transport.inbox import send_many
+from tests.factories import SECOND, make_due
 from tests.notifications.conftest import PACE
 from tests.notifications.stories import attempts, end_of, fallback_of, sms, sms_then_email, told
 from tests.providers.samples import SAMPLES
@@ -29,6 +32,7 @@ BY_SMS = {name: provider for name, provider in sorted(PROVIDERS.items()) if Chan
 KEYED = [name for name, provider in BY_SMS.items() if Ability.KEYS in provider.abilities]
 SEARCHED = [name for name, provider in BY_SMS.items() if name not in KEYED and SEARCH & provider.abilities]
 REPORTING = [name for name, provider in BY_SMS.items() if Ability.RECEIPTS in provider.abilities]
+LISTED = [name for name, provider in BY_SMS.items() if Ability.LIST_STATUSES in provider.abilities]
 BELIEVED = [name for name in REPORTING if BY_SMS[name].signs_webhooks]
 
 # Credentials are those of the samples; what proves reports is beside them on one side only.
@@ -149,6 +153,33 @@ class TestUndeliverable:
         assert (calls(world), world.on_the_wire("postmark")) == ((1, 1), 1)
 
 
+@pytest.mark.parametrize("name", LISTED)
+class TestStatusList:
+    @pytest.fixture
+    def messages(self, world):
+        """A dozen delivered messages that nobody reported, and the list asked about them."""
+        for person in range(12):
+            sms(f"+49151{person:06}01")
+        world.drain(Lane.NORMAL)
+        world.hear()
+        OutboxEntry.objects.update(due_at=timezone.now() - SECOND)
+        world.deliver(world.claim(Lane.UPKEEP))
+        return list(Message.objects.all())
+
+    def test_tells_of_many_with_one_call(self, world, messages):
+        assert {told(message) for message in messages} == {(State.DELIVERED, "")}
+        assert (world.requests(SLUG, "find"), world.requests(SLUG, "status")) == (1, 0)
+
+    def test_tells_what_single_answers_tell(self, world, messages):
+        provider = accounts.get(messages[0].account_id).provider
+        for message in messages:
+            request = provider.status_request(message.attempts.get().provider_message_id)
+            [[answer]] = send_many(world.runtime.transport, [Call(message, request, deadline_seconds=5)])
+            singly = [event.dedupe_key for event in provider.status_result(answer.result)]
+
+            assert singly == list(message.delivery_events.values_list("dedupe_key", flat=True))
+
+
 class TestAnswerLost:
     @pytest.fixture
     def lost(self, world):
@@ -187,6 +218,20 @@ class TestAnswerLost:
         attempt = message.attempts.get()
         assert (attempt.looked_up, attempt.provider_message_id) == ("found", taken.id)
         assert calls(world) == (1, 1)
+
+    @pytest.mark.parametrize("name", SEARCHED)
+    def test_is_not_found_in_another_message_with_the_same_words(self, world, lost):
+        earlier = lost()
+        go_on(world, earlier)
+        message = sms(DROPPED, on_unclear="hold")
+        world.drain(Lane.NORMAL)
+        assert told(message) == (State.UNCERTAIN, "outcome_unknown")
+
+        assert go_on(world, message)[0] in (State.SENT, State.DELIVERED)
+
+        found = {row.attempts.get().provider_message_id for row in (earlier, message)}
+        assert found == {taken.id for _, taken in world.sandbox.messages()}
+        assert (len(found), calls(world)) == (2, (2, 2))
 
     @pytest.mark.parametrize("name", [name for name in BY_SMS if name not in {*KEYED, *SEARCHED}])
     def test_is_held_where_nobody_can_be_asked(self, world, lost):

@@ -12,7 +12,7 @@ import notifications.sql.lock as locks
 from notifications.lanes import Lane
 from notifications.models import Incident, Message, OutboxEntry, ProviderAccount
 from notifications.services.cancel import cancel
-from notifications.services.deliver import LOOK_AGAIN_AFTER_SECONDS
+from notifications.services.waves import LOOK_AGAIN_AFTER_SECONDS
 from notifications.states import State
 from tests import factories
 from tests.notifications.racing import until_waiting

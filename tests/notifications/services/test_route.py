@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from notifications.accounts import accounts
 from notifications.addresses import InvalidAddress
+from notifications.models import Breaker, Cause
 from notifications.services.route import explain
 from tests import factories
 
@@ -31,6 +32,48 @@ def test_ranks_by_priority_and_names_the_sender_of_the_country():
         "also-first": (1, "priority 1, weight 1, from +15005550006"),
         "second": (2, "priority 20, weight 1, from +15005550006"),
     }
+
+
+def test_ranks_equals_by_price_where_the_price_of_each_is_known():
+    factories.account("dear", priority=1, prices={"DE": "0.08"})
+    factories.account("cheap", priority=1, prices={"*": "0.075"})
+    factories.account("second", priority=2, prices={"DE": "0.01"})
+    factories.account("also-second", priority=2)
+
+    assert {slug: rank for slug, (rank, _) in said().items()} == {"cheap": 1, "dear": 2, "second": 3, "also-second": 3}
+    assert said()["cheap"][1] == "priority 1, weight 1, price 0.075, from +15005550006"
+
+
+def test_says_how_much_may_go_in_a_second():
+    factories.account("both", rate=10, sender_rate=0.5)
+    factories.account("senders", sender_rate=1)
+
+    assert said()["both"][1].endswith(", rate 10/s and 0.5/s of a sender")
+    assert said()["senders"][1].endswith(", rate 1/s of a sender")
+
+
+def test_says_why_an_account_rests_in_a_country():
+    for cause in Cause:
+        row = factories.account(cause.value)
+        Breaker.objects.create(account=row, country="DE", cause=cause, detail="Do this.", opened_until=timezone.now())
+
+    reasons = {reason for _, reason in said().values()}
+    assert "resting: its sender may not be used there: Do this." in reasons
+    assert len(reasons) == len(Cause)
+
+
+def test_ranks_a_last_resort_last():
+    silent = factories.account("silent", priority=1)
+    Breaker.objects.create(
+        account=silent, country="DE", cause=Cause.RECEIPTS, detail="3 of 41 arrived", is_last_resort=True,
+        opened_until=timezone.now(),
+    )  # fmt: skip
+
+    assert said()["silent"] == (1, "as a last resort: 3 of 41 arrived; priority 1, weight 1, from +15005550006")
+    factories.account("second", priority=20)
+    assert {slug: rank for slug, (rank, _) in said().items()} == {"second": 1, "silent": 2}
+    Breaker.objects.update(calls_fail=True)
+    assert said()["silent"] == (None, "resting: what it takes does not arrive there: 3 of 41 arrived")
 
 
 def test_says_why_an_account_is_not_asked():

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from wcwidth import iter_graphemes
 
-from notifications.sms.segments import LIMITS, Measured, measure, split, why
+from notifications.sms.segments import LIMITS, Measured, count, measure, split, why
 from tests.notifications.sms.texts import CLUSTERS, in_any, in_gsm7
 
 CASES = Path(__file__).parents[2] / "cases"
@@ -90,6 +90,18 @@ class TestMeasure:
 
         assert measure(text + "a" * measured.room).segments == measured.segments
         assert measure(text + "a" * (measured.room + 1)).segments == measured.segments + 1
+
+
+class TestCount:
+    @settings(max_examples=300, deadline=None, database=None)
+    @given(in_gsm7() | in_any())
+    def test_counts_what_measuring_does(self, text):
+        assert count(text) == measure(text).segments
+
+    @pytest.mark.parametrize("character", ["a", "{", "`", "é", "€", "ê", "😀"])
+    @pytest.mark.parametrize("length", [0, 1, 34, 35, 36, 69, 70, 71, 80, 81, 160, 161])
+    def test_takes_no_short_cut_too_far(self, character, length):
+        assert count(character * length) == measure(character * length).segments
 
 
 class TestSplit:

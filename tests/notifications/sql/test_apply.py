@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from uuid import UUID
 
 import pytest
 from django.db import transaction
+from django.utils import timezone
 
 from notifications.models import Attempt, DeliveryEvent, Suppression
 from notifications.sql.apply import (
@@ -203,6 +205,42 @@ class TestSuppress:
         suppress([address, address])
 
         assert Suppression.objects.count() == 1
+
+
+FOR_A_WHILE = timezone.now() + timedelta(days=90)
+
+
+def reason(name, until=None):
+    return SuppressedAddress("email", "h" * 64, name, "test", until)
+
+
+class TestWhichReasonStays:
+    @pytest.mark.parametrize(
+        ("first", "second", "stays"),
+        [
+            (reason("unsubscribed"), reason("hard_bounce"), "hard_bounce"),
+            (reason("unsubscribed"), reason("complaint"), "complaint"),
+            (reason("hard_bounce"), reason("unsubscribed"), "hard_bounce"),
+            (reason("soft_bounces", FOR_A_WHILE), reason("hard_bounce"), "hard_bounce"),
+            (reason("soft_bounces", FOR_A_WHILE), reason("unsubscribed"), "unsubscribed"),
+            (reason("unsubscribed"), reason("soft_bounces", FOR_A_WHILE), "unsubscribed"),
+            (reason("hard_bounce"), reason("soft_bounces", FOR_A_WHILE), "hard_bounce"),
+        ],
+        ids=lambda value: value if isinstance(value, str) else value.reason,
+    )
+    @pytest.mark.parametrize("at_once", [True, False])
+    def test_is_the_one_that_keeps_more_for_longer(self, first, second, stays, at_once):
+        for addresses in [[first, second]] if at_once else [[first], [second]]:
+            suppress(addresses)
+
+        row = Suppression.objects.get()
+        assert (row.reason, row.until) == (stays, None)
+
+    def test_for_a_while_is_kept_with_its_end(self):
+        suppress([reason("soft_bounces", FOR_A_WHILE)])
+        suppress([reason("soft_bounces", FOR_A_WHILE + timedelta(days=1))])
+
+        assert Suppression.objects.get().until == FOR_A_WHILE
 
 
 def test_a_report_about_nothing_we_know_is_harmless():

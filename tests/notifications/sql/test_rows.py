@@ -6,6 +6,7 @@ import json
 import re
 from dataclasses import astuple, dataclass
 from datetime import UTC, datetime, timedelta, timezone
+from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
@@ -31,6 +32,7 @@ KINDS = {
     "int4": [-(2**31), 2**31 - 1],
     "bigint": [-(2**63), 2**63 - 1],
     "float8": [0.1, -1e300, float("inf")],
+    "numeric": [Decimal("0.075000"), Decimal("0"), Decimal("123456.000001")],
     "bytea": [b"", b"\x00\\\"'\xff"],
     "bigint[]": [[], [1], [-1, 2**60]],
 }

@@ -6,7 +6,7 @@ import pytest
 from django.db import IntegrityError, connection
 from django.utils import timezone
 
-from notifications.models import Attempt, DeliveryEvent, Message, Notification, OutboxEntry
+from notifications.models import Attempt, Breaker, DeliveryEvent, Message, Notification, OutboxEntry
 from notifications.states import State
 from tests import factories
 
@@ -65,6 +65,10 @@ def same_suppression_twice(message):
         factories.suppression(message)
 
 
+def unknown_cause_of_a_rest(message):
+    Breaker.objects.create(account=message.account, country="DE", cause="weather", opened_until=timezone.now())
+
+
 @pytest.mark.parametrize(
     ("break_it", "constraint"),
     [
@@ -80,6 +84,7 @@ def same_suppression_twice(message):
         (same_report_twice, "delivery_event_unique_report"),
         (unknown_kind_of_report, "delivery_event_kind_known"),
         (same_suppression_twice, "suppression_unique_address"),
+        (unknown_cause_of_a_rest, "breaker_cause_known"),
     ],
 )
 def test_the_database_refuses(break_it, constraint):

@@ -6,10 +6,12 @@ import json
 
 import pytest
 
+from notifications import selectors
 from notifications.accounts import accounts
 from notifications.addresses import address_hash
 from notifications.lanes import Lane
-from notifications.models import InboundMessage, Suppression
+from notifications.models import InboundMessage, Notification, ProviderAccount, Suppression
+from notifications.models.client import EVENTS
 from notifications.states import State
 from tests import factories
 from tests.notifications.old import clean, redact
@@ -125,3 +127,60 @@ class TestStop:
 
         assert InboundMessage.objects.get().intent == "stop"
         assert not Suppression.objects.exists()
+
+
+class TestWhoHears:
+    """Texts are personal: the client that an account names hears of them, at endpoints that ask for just that."""
+
+    @pytest.fixture
+    def heard_by(self, write):
+        def set_client(name):
+            ProviderAccount.objects.filter(slug="telnyx").update(
+                settings={**SAMPLE.provider.account.settings, "inbound_client": name}
+            )
+            accounts.forget()
+            selectors.endpoints.forget()
+
+        factories.endpoint("by-name", "https://a.example.org/", of="shop", event_types=["sms.received"])
+        factories.endpoint("everything", "https://b.example.org/", of="shop")
+        factories.endpoint("another", "https://c.example.org/", of="other", event_types=["sms.received"])
+        return set_client
+
+    def told(self):
+        events = Notification.objects.filter(client__name=EVENTS)
+        return {event.recipient["webhook"]: json.loads(event.content["webhook"]["text"]) for event in events}
+
+    def test_whoever_the_account_names_and_asks_for_it_by_name(self, write, heard_by):
+        heard_by("shop")
+
+        write("Yes please")
+        write("Yes please")
+
+        text = InboundMessage.objects.get()
+        (name,) = self.told()
+        said = self.told()[name]
+        assert (name, said["type"]) == ("by-name", "sms.received")
+        assert said["data"] == {
+            "id": str(text.id),
+            "from": factories.NUMBER,
+            "to": "+15005550006",
+            "text": "Yes please",
+            "intent": "",
+            "received_at": text.received_at.isoformat(),
+        }
+
+    def test_what_was_asked_for_is_said_and_done(self, write, heard_by):
+        heard_by("shop")
+
+        write("STOP")
+
+        assert self.told()["by-name"]["data"]["intent"] == "stop"
+        assert Suppression.objects.exists()
+
+    @pytest.mark.parametrize("name", ["", "nobody"])
+    def test_else_nobody(self, write, heard_by, name):
+        heard_by(name)
+
+        assert write("Yes please") == 200
+
+        assert (self.told(), InboundMessage.objects.count()) == ({}, 1)

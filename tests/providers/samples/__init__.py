@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 from tests.providers.samples import (
+    anymail,
+    apns,
     aws_sms,
     bird,
+    courier,
+    fcm,
     infrai,
+    infrai_email,
     messagebird,
     mysmsgate,
     plivo,
     postmark,
     resend,
+    sendgrid,
+    ses,
     sinch,
+    smtp,
     telnyx,
     twilio,
     vonage,
     vonage_sms,
+    webhook,
+    webpush,
 )
 
 SAMPLES = {
@@ -34,5 +44,16 @@ SAMPLES = {
         bird,
         plivo,
         sinch,
+        sendgrid,
+        ses,
+        courier,
+        infrai_email,
+        anymail,
+        smtp,
+        webhook,
+        fcm,
+        apns,
+        webpush,
     )
 }
+MORE_SAMPLES = (anymail.BREVO, anymail.MAILJET)  # other vendors behind one adapter

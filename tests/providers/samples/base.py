@@ -44,10 +44,27 @@ class Sample:
     of_the_text: frozenset[str] = frozenset()  # fields of a send that follow from the text, e.g. its alphabet
     search_url: str = ""  # where searches go, if not where sends do
     proof_in_body: bool = False  # a webhook's proof is one of its fields, not a header
+    proof_is_password: bool = False  # a webhook's proof is a password, which says nothing of its body
+    id_header: str = ""  # where an answer to a send names the message, if not in its body
+    reports_in_lists: bool = False  # a webhook is a list, of whose reports each is kept by itself
+    is_http: bool = True  # False: it hands mails to a mail server
+    is_keyed_by_message: bool = False  # all attempts share a key, and the last replaces the others
+    has_vendor: bool = True  # False: who answers is its recipient, who need not say more than a status
+    payloads: str = ""  # the folder of recorded answers, if not called like the provider
+    vendor_url: str = ""  # where the account's vendor is, if the provider has several
+    lacks: frozenset[str] = frozenset()  # fields of a Mail that it cannot carry, and refuses; a name it leaves out
 
     @property
     def name(self) -> str:
         return self.provider.name
+
+    @property
+    def folder(self) -> Path:
+        return PAYLOADS / (self.payloads or self.name)
+
+    def taken(self, id: str) -> HttpResponse:
+        """What the vendor answers to a send that it gave this id."""
+        return answer(202, **{self.id_header: id}) if self.id_header else answer(200, self.answered(id))
 
     @property
     def can_find(self) -> bool:
@@ -56,6 +73,10 @@ class Sample:
     @property
     def sent(self) -> SentMessage:
         return SentMessage(self.message, ATTEMPT, NOW, deadline_seconds=10)
+
+
+def no_webhook(body: bytes) -> WebhookRequest:
+    raise NotImplementedError("it sends none")
 
 
 def payload(name: str) -> bytes:

@@ -38,4 +38,5 @@ SAMPLE = Sample(
         *("SuppressionReason", "ManualSuppression", "300", "406", "2026-11-30T16:20:31.1182113Z", "ID"),
     ),
     not_processed=frozenset({503}),
+    proof_is_password=True,
 )

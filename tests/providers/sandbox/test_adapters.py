@@ -43,6 +43,7 @@ from providers.messages import (
 from providers.registry import connect
 from providers.sandbox import Sandbox
 from providers.transport.base import Call as TransportCall
+from providers.transport.inbox import send_many
 from providers.transport.requests_ import RequestsTransport
 from tests.providers.sandbox.clients import POSTMARK_TOKEN, RESEND, SENDER, TWILIO, number
 from tests.providers.sandbox.product import Call, Product
@@ -61,7 +62,7 @@ class Desk:
         self._transport = transport
 
     def ask(self, request: HttpRequest, deadline_seconds: float = DEADLINE_SECONDS) -> HttpResponse:
-        [[answer]] = self._transport.send_many([TransportCall("only", request, deadline_seconds)])
+        [[answer]] = send_many(self._transport, [TransportCall("only", request, deadline_seconds)])
         if isinstance(answer.result, ProviderError):
             raise answer.result
         return answer.result

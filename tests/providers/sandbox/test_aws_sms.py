@@ -44,6 +44,7 @@ from providers.messages import (
 )
 from providers.sandbox import Sandbox, SandboxAccount
 from providers.transport.base import Call as TransportCall
+from providers.transport.inbox import send_many
 from providers.transport.requests_ import RequestsTransport
 from tests.providers.sandbox.clients import number
 from tests.providers.sandbox.conftest import PACE
@@ -89,7 +90,7 @@ class Desk:
         return self.pass_on(signed)
 
     def pass_on(self, request: HttpRequest) -> HttpResponse:
-        [[answer]] = self._transport.send_many([TransportCall("only", request, 5.0)])
+        [[answer]] = send_many(self._transport, [TransportCall("only", request, 5.0)])
         if isinstance(answer.result, ProviderError):
             raise answer.result
         return answer.result

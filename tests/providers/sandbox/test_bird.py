@@ -25,7 +25,7 @@ from providers.errors import (
     OutcomeUnknown,
     ProviderError,
     RateLimited,
-    SenderNotAllowed,
+    SenderNotRegistered,
     Unavailable,
 )
 from providers.messages import Account, AttemptRef, EventKind, Found, NextPage, NotThere
@@ -230,7 +230,7 @@ class TestAdapter:
             ({"outage": "drop"}, OutcomeUnknown),
             ({"refuse": {"status": 401, "code": 0}}, AuthenticationFailed),
             ({"refuse": {"status": 402, "code": 0}}, InsufficientBalance),
-            ({"refuse": {"status": 422, "code": 0, "message": "SMSNoEligibleSender"}}, SenderNotAllowed),
+            ({"refuse": {"status": 422, "code": 0, "message": "SMSNoEligibleSender"}}, SenderNotRegistered),
             ({"refuse": {"status": 503, "code": 0}}, Unavailable),
             ({"rate_limit": 1, "retry_after_seconds": 3}, RateLimited),
         ],
@@ -417,6 +417,21 @@ class TestLookUp:
         assert [item["id"] for item in second["data"]] == [ids[0]]
         assert second["next_cursor"] is None
         assert client.get(direction="inbound").json()["data"] == []
+
+    @pytest.mark.parametrize(
+        ("span", "count"),
+        [
+            ({}, 1),
+            ({"created_after": "2027-01-01T00:00:00Z", "created_before": "2026-01-01T00:00:00Z"}, 0),
+            ({"created_after": "2026-01-01T00:00:00Z"}, 1),
+            ({"created_before": "2026-01-01T00:00:00Z"}, 0),
+        ],
+    )
+    def test_of_many_is_of_a_span_of_time(self, client: Client, span: dict[str, str], count: int) -> None:
+        client.send(number("02"))
+
+        assert len(client.get(**span).json()["data"]) == count
+        assert client.get(created_after="soon").status_code == 422
 
     def test_of_nothing_is_refused(self, client: Client) -> None:
         assert client.get(f"/sms_{'0' * 26}").status_code == 404

@@ -103,6 +103,18 @@ class TestFault:
         assert twilio.fetch(sid)["status"] == "delivered"
         assert sandbox.counts().accounts["sms-a"].callbacks == {"silenced": 2}
 
+    def test_lost_to_takes_messages_to_one_country_that_go_nowhere(
+        self, twilio: TwilioClient, product: Product, sandbox: Sandbox
+    ) -> None:
+        sandbox.set_faults("sms-a", lost_to="+49")
+
+        lost = twilio.send(number("01")).json()["sid"]
+        arrived = twilio.send("+33600000001").json()["sid"]
+
+        assert sandbox.wait_idle(10)
+        assert [twilio.fetch(sid)["status"] for sid in (lost, arrived)] == ["queued", "delivered"]
+        assert product.words == ["sent", "delivered"]
+
     def test_callback_repeat_repeats(self, twilio: TwilioClient, product: Product, sandbox: Sandbox) -> None:
         sandbox.set_faults("sms-a", callback_repeat=3)
 
@@ -146,6 +158,8 @@ class TestSwitch:
             {"refuse": {"status": 400}},
             {"refuse": {"status": 200, "code": 1}},
             {"refuse": 401},
+            {"outage_to": ""},
+            {"lost_to": 49},
         ],
     )
     def test_refuses_what_makes_no_sense(self, sandbox: Sandbox, changes: dict[str, Any]) -> None:

@@ -29,8 +29,9 @@ from providers.messages import (
     SendResult,
 )
 from providers.sandbox import Sandbox, SandboxAccount
-from providers.sandbox.vendors.infrai import vendor
+from providers.sandbox import infrai as vendor
 from providers.transport.base import Call as TransportCall
+from providers.transport.inbox import send_many
 from providers.transport.requests_ import RequestsTransport
 from tests.providers.sandbox.clients import eventually, number, payload, shape
 from tests.providers.sandbox.conftest import PACE
@@ -55,7 +56,7 @@ class Desk:
         self._transport = transport
 
     def ask(self, request: HttpRequest) -> HttpResponse:
-        [[answer]] = self._transport.send_many([TransportCall("only", request, 5.0)])
+        [[answer]] = send_many(self._transport, [TransportCall("only", request, 5.0)])
         if isinstance(answer.result, ProviderError):
             raise answer.result
         return answer.result

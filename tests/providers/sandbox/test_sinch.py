@@ -278,6 +278,20 @@ class TestLookUp:
 
         assert sinch.get(**query).json()["count"] == count
 
+    def test_list_of_reports_shows_what_there_is_to_tell(self, sinch: Client, sandbox: Sandbox) -> None:
+        ids = [sinch.send(number(role)).json()["id"] for role in ("01", "02", "03")]
+        assert sandbox.wait_idle(10)
+        url = sinch.url.removesuffix("batches") + "delivery_reports"
+
+        shown = sinch.http.get(url, params={"page_size": 1, "page": 1}, timeout=10).json()
+        none = sinch.http.get(url, params={"end_date": "2026-01-15T10:00:00Z"}, timeout=10).json()
+
+        [report] = shown.pop("delivery_reports")
+        fits(report, "RecipientDeliveryReport")
+        assert (report["batch_id"], report["status"]) == (ids[0], "Delivered")
+        assert shown == {"count": 2, "page": 1, "page_size": 1}  # the queued one has no report yet
+        assert none["delivery_reports"] == []
+
     def test_list_has_pages(self, sinch: Client) -> None:
         ids = [sinch.send(number("02")).json()["id"] for _ in range(5)]
 

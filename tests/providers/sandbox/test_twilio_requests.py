@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import Any
 
@@ -155,6 +156,21 @@ class TestList:
         assert len(twilio.list(**{"DateSent>": today}).json()["messages"]) == 1
         assert twilio.list(DateSent="2001-01-01").json()["messages"] == []
 
+    def test_by_time_shows_only_what_was_sent_then(self, twilio: TwilioClient, product: Product) -> None:
+        sid = twilio.send(number("01")).json()["sid"]
+        product.wait_for(2)
+        sent_at = parsedate_to_datetime(twilio.fetch(sid)["date_sent"])
+        shown = {
+            (since, until): len(
+                twilio.list(
+                    **{"DateSent>": _in_seconds(sent_at, since), "DateSent<": _in_seconds(sent_at, until)}
+                ).json()["messages"]
+            )
+            for since, until in ((0, 0), (-2, -1), (1, 2))
+        }
+
+        assert shown == {(0, 0): 1, (-2, -1): 0, (1, 2): 0}
+
     def test_is_read_page_by_page(self, twilio: TwilioClient) -> None:
         for index in range(5):
             twilio.send(number("02"), f"text {index}")
@@ -213,3 +229,7 @@ class TestFetch:
         answer: requests.Response = twilio.http.put(twilio.list_url, timeout=10)
 
         assert (answer.status_code, answer.json()["code"]) == (405, 20004)
+
+
+def _in_seconds(moment: datetime, seconds: int) -> str:
+    return (moment + timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%SZ")

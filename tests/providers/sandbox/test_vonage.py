@@ -48,6 +48,7 @@ from providers.messages import (
 from providers.registry import connect
 from providers.sandbox import Sandbox, SandboxAccount
 from providers.transport.base import Call as TransportCall
+from providers.transport.inbox import send_many
 from providers.transport.requests_ import RequestsTransport
 from tests.providers.samples.vonage import APPLICATION_ID, private_key
 from tests.providers.sandbox.clients import number, payload, shape
@@ -75,7 +76,7 @@ class Desk:
 
     def ask(self, request: HttpRequest) -> HttpResponse:
         request = self.adapter.authorize(request, datetime.now(UTC))
-        [[answer]] = self._transport.send_many([TransportCall("only", request, DEADLINE_SECONDS)])
+        [[answer]] = send_many(self._transport, [TransportCall("only", request, DEADLINE_SECONDS)])
         if isinstance(answer.result, ProviderError):
             raise answer.result
         return answer.result

@@ -5,6 +5,7 @@ from __future__ import annotations
 from providers.errors import ProviderError
 from providers.messages import HttpRequest, HttpResponse
 from providers.transport.base import Answer, Call, Transport
+from providers.transport.inbox import send_many
 
 DEADLINE = 0.25
 SECRET = "%2B4915112345678"  # stands for all that must not reach a log
@@ -17,7 +18,7 @@ def post(url: str, body: bytes = b"To=" + SECRET.encode(), headers: dict[str, st
 def make(transport: Transport, *requests: HttpRequest, seconds: float = DEADLINE) -> list[Answer]:
     """Make the calls. Returns the answers in the order of the requests."""
     calls = [Call(number, request, seconds) for number, request in enumerate(requests)]
-    answers = [answer for batch in transport.send_many(calls) for answer in batch]
+    answers = [answer for batch in send_many(transport, calls) for answer in batch]
     assert [answer.key for answer in sorted(answers, key=lambda answer: answer.key)] == list(range(len(requests)))
     return sorted(answers, key=lambda answer: answer.key)
 

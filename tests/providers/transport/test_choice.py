@@ -18,14 +18,15 @@ def without_pycurl(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_takes_curl_where_there_is_one() -> None:
     pytest.importorskip("pycurl")
 
-    assert type(make_transport("auto", 3)).__name__ == type(make_transport("curl", 3)).__name__ == "CurlTransport"
+    auto, curl = (type(make_transport(kind, 3).http).__name__ for kind in ("auto", "curl"))
+    assert auto == curl == "CurlTransport"
 
 
 @pytest.mark.parametrize("kind", ["auto", "requests"])
 def test_does_without_curl(without_pycurl: None, kind: str) -> None:
     transport = make_transport(kind, 3)
 
-    assert isinstance(transport, RequestsTransport)
+    assert isinstance(transport.http, RequestsTransport)
     assert transport.concurrency == 3
 
 

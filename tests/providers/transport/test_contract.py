@@ -17,6 +17,7 @@ import pytest
 from providers.errors import NotStarted, OutcomeUnknown, Unavailable
 from providers.messages import HttpRequest, HttpResponse
 from providers.transport.base import ANSWER_LIMIT_BYTES, Call, Transport
+from providers.transport.inbox import send_many
 from tests.providers.transport.calls import DEADLINE, SECRET, failure, make, post, success
 from tests.providers.transport.certificates import for_loopback
 from tests.providers.transport.conftest import OpenTransport
@@ -150,7 +151,7 @@ class TestBeforeTheFirstByte:
     def test_start_by_has_passed(self, transport: Transport) -> None:
         with serve(answer(OK)) as server:
             calls = [Call("late", post(server.url()), DEADLINE, start_by=time.monotonic() - 0.001)]
-            [[late]] = transport.send_many(calls)
+            [[late]] = send_many(transport, calls)
 
             assert server.connection_count == 0
         assert type(late.result) is NotStarted
@@ -166,7 +167,7 @@ class TestBeforeTheFirstByte:
 
         with serve(behave) as server:
             calls = [Call(number, post(server.url()), 10, start_by=101) for number in range(3)]
-            results = {answer.key: answer.result for batch in transport.send_many(calls) for answer in batch}
+            results = {answer.key: answer.result for batch in send_many(transport, calls) for answer in batch}
 
             assert len(server.requests) == 1
         assert isinstance(results[0], HttpResponse)
@@ -568,7 +569,7 @@ class TestManyAtOnce:
 
         with serve(behave) as server:
             calls = [Call(path, post(server.url(path)), 2) for path in ("/slow", "/1", "/2", "/3")]
-            batches = transport.send_many(calls, flush_seconds=0.05)
+            batches = send_many(transport, calls, flush_seconds=0.05)
             early = next(batches)
             over.set()
             late = [answer for batch in batches for answer in batch]
@@ -579,24 +580,24 @@ class TestManyAtOnce:
     def test_hands_over_by_count(self, transport: Transport) -> None:
         with serve(answer(OK)) as server:
             calls = [Call(number, post(server.url()), 2) for number in range(50)]
-            sizes = [len(batch) for batch in transport.send_many(calls, flush_seconds=10, flush_count=20)]
+            sizes = [len(batch) for batch in send_many(transport, calls, flush_seconds=10, flush_count=20)]
 
         assert sizes == [20, 20, 10]
 
     def test_one_call_does_not_wait_for_the_flush(self, transport: Transport) -> None:
         with serve(answer(OK)) as server:
             began_at = time.monotonic()
-            list(transport.send_many([Call(1, post(server.url()), 2)], flush_seconds=10))
+            list(send_many(transport, [Call(1, post(server.url()), 2)], flush_seconds=10))
 
         assert time.monotonic() - began_at < 1
 
     def test_no_calls_no_answers(self, transport: Transport) -> None:
-        assert list(transport.send_many([])) == []
+        assert list(send_many(transport, [])) == []
 
     def test_whoever_stops_listening_stops_the_calls_that_have_not_begun(self, open_transport: OpenTransport) -> None:
         transport = open_transport(concurrency=1)
         with serve(answer(OK)) as server:
-            batches = transport.send_many([Call(n, post(server.url()), 2) for n in range(50)], flush_count=1)
+            batches = send_many(transport, [Call(n, post(server.url()), 2) for n in range(50)], flush_count=1)
             next(batches)
             batches.close()  # type: ignore[attr-defined]
             success(transport, post(server.url("/afterwards")))
@@ -629,11 +630,11 @@ class TestManyAtOnce:
                 peer.send(OK)
 
         with serve(behave) as server:
-            first = transport.send_many(
-                [Call(path, post(server.url(path)), 2) for path in ("/slow", "/1")], flush_seconds=0
+            first = send_many(
+                transport, [Call(path, post(server.url(path)), 2) for path in ("/slow", "/1")], flush_seconds=0
             )
             assert [answer.key for answer in next(first)] == ["/1"]
-            second = transport.send_many([Call("/2", post(server.url("/2")), 2)])
+            second = send_many(transport, [Call("/2", post(server.url("/2")), 2)])
             assert [answer.key for batch in second for answer in batch] == ["/2"]
             over.set()
 
@@ -643,7 +644,7 @@ class TestManyAtOnce:
         """Whoever records answers for longer than a deadline still gets those that came in time."""
         with serve(answer(OK)) as server:
             calls = [Call(number, post(server.url()), DEADLINE) for number in range(50)]
-            batches = transport.send_many(calls, flush_count=1)
+            batches = send_many(transport, calls, flush_count=1)
             answers = next(batches)
             _until(lambda: len(server.requests) == 50)
             time.sleep(DEADLINE)
@@ -663,7 +664,7 @@ class TestManyAtOnce:
 
         with serve(behave) as server:
             calls = [Call(path, post(server.url(path)), 2) for path in ("/first", "/second", "/third", "/fourth")]
-            batches = transport.send_many(calls, flush_seconds=0)
+            batches = send_many(transport, calls, flush_seconds=0)
             answers = next(batches)
             _until(lambda: len(server.requests) == 2)
             transport.close()

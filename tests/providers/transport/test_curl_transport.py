@@ -14,6 +14,7 @@ import pytest
 from providers.errors import NotStarted, OutcomeUnknown, Unavailable
 from providers.messages import HttpRequest, HttpResponse
 from providers.transport.base import Call
+from providers.transport.inbox import send_many
 from tests.providers.transport.calls import SECRET, failure, make, post, success
 from tests.providers.transport.certificates import for_loopback
 from tests.providers.transport.http2 import CANCEL, Http2Peer, offer
@@ -75,8 +76,8 @@ class TestHttp2:
                         peer.answer(waiting)
 
         with serve_http2(behave) as server:
-            success(transport, post(server.url(scheme="https")), seconds=2)
-            answers = make(transport, *[post(server.url(scheme="https"))] * 8, seconds=2)
+            success(transport, post(server.url(scheme="https")), seconds=10)
+            answers = make(transport, *[post(server.url(scheme="https"))] * 8, seconds=10)
 
             assert server.connection_count == 1
         assert [answer.result.body for answer in answers] == [b"ok"] * 8
@@ -272,7 +273,7 @@ def test_a_call_may_be_long_in_coming(transport: CurlTransport) -> None:
         peer.send(OK)
 
     with serve(behave) as server:
-        [[answered]] = transport.send_many([Call("slow", post(server.url(), body=b"x" * 2_000_000), 2)])
+        [[answered]] = send_many(transport, [Call("slow", post(server.url(), body=b"x" * 2_000_000), 2)])
 
     assert isinstance(answered.result, HttpResponse)
     assert answered.seconds < 1

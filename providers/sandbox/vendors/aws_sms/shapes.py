@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 from providers.sandbox.book import Message
 from providers.sandbox.roles import Word
 from providers.sandbox.segments import segment_count
-from providers.sandbox.vendors.aws_sms.proof import signature
 from providers.sandbox.vendors.aws_sms.rules import Objection
 
 SHAPES = "com.amazonaws.pinpointsmsvoicev2"
@@ -78,30 +75,3 @@ def event(message: Message, word: Word, at: float) -> dict[str, Any]:
         "totalCarrierFee": round(FEE * parts, 5),
     }
     return content | ({"context": dict(sms.context)} if sms.context else {})
-
-
-def notification(text: str, topic_arn: str, host: str, certificate: str, key: str) -> dict[str, str]:
-    """A call of SNS, signed. Repeated, it has the same id: `key` makes it."""
-    call = {
-        "Type": "Notification",
-        "MessageId": str(uuid.uuid5(uuid.NAMESPACE_URL, key)),
-        "TopicArn": topic_arn,
-        "Message": text,
-        "Timestamp": datetime.now(UTC).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z",
-        "SignatureVersion": "2",
-    }
-    return call | {
-        "Signature": signature(call),
-        "SigningCertURL": f"https://{host}{certificate}",
-        "UnsubscribeURL": f"https://{host}/?Action=Unsubscribe&SubscriptionArn={topic_arn}",
-    }
-
-
-def notification_headers(call: Mapping[str, str]) -> dict[str, str]:
-    return {
-        "Content-Type": "text/plain; charset=UTF-8",
-        "User-Agent": "Amazon Simple Notification Service Agent",
-        "x-amz-sns-message-type": call["Type"],
-        "x-amz-sns-message-id": call["MessageId"],
-        "x-amz-sns-topic-arn": call["TopicArn"],
-    }

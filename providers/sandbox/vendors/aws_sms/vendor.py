@@ -1,67 +1,40 @@
 """AWS End User Messaging SMS, the vendor's side, with the SNS topic that its events go to.
 
 Contract: the service model in botocore 1.44.8 and the user guides (read 2026-11). Only SendTextMessage is played, in any
-region. SNS signs with a key of this process's own; its certificate is at CERTIFICATE, as at the vendor's SigningCertURL.
-Messages without a configuration set are not reported.
+region. Messages without a configuration set are not reported.
 """
 
 from __future__ import annotations
 
 import json
 import uuid
-from datetime import UTC, datetime
 from typing import Any
 
 from providers.sandbox import roles
+from providers.sandbox.amazon import AmazonVendor
 from providers.sandbox.book import Ledger, Message
 from providers.sandbox.callbacks import Callback
-from providers.sandbox.poster import Outcome
 from providers.sandbox.roles import Word
-from providers.sandbox.vendor import Vendor
-from providers.sandbox.vendors.aws_sms.proof import access_key_id, certificate, is_signed
 from providers.sandbox.vendors.aws_sms.rules import Objection, objection
 from providers.sandbox.vendors.aws_sms.shapes import (
     EVENTS,
     Sms,
     error,
     event,
-    notification,
-    notification_headers,
     sms_of,
 )
-from providers.sandbox.wire import Reply, Request, encode_json, json_reply
+from providers.sandbox.wire import Reply, Request, json_reply
 
-SNS_HOST = "sns.us-east-1.amazonaws.com"
-CERTIFICATE = "/SimpleNotificationService.pem"
 TARGET = "PinpointSMSVoiceV2.SendTextMessage"
 CONTENT_TYPE = "application/x-amz-json-1.0"
-TOPIC = "arn:aws:sns:us-east-1:123456789012:landfall"  # where the account names none
 THROTTLED = Objection("ThrottlingException")
 # What a status means when a fault names no exception.
 USUAL = {401: "UnrecognizedClientException", 403: "AccessDeniedException", 429: "ThrottlingException"}
 
 
-class AwsSmsVendor(Vendor):
+class AwsSmsVendor(AmazonVendor):
     provider = "aws_sms"
-    needs = ("access_key_id", "secret_access_key")
-
-    def __init__(self, *args: Any, **named: Any) -> None:
-        super().__init__(*args, **named)
-        self._accounts = {ledger.account.credentials["access_key_id"]: ledger for ledger in self.book.of(self.provider)}
-        if self._accounts:
-            certificate()  # made now, not by the first two threads that want it
-
-    def handle(self, request: Request) -> Reply:
-        if request.method == "GET" and request.path == CERTIFICATE:
-            return Reply(200, certificate(), content_type="application/x-pem-file")
-        return super().handle(request)
-
-    def caller(self, request: Request) -> tuple[Ledger | None, bool]:
-        ledger = self._accounts.get(access_key_id(request) or "")
-        if ledger is None:
-            return None, False
-        secret = ledger.account.credentials["secret_access_key"]
-        return ledger, is_signed(request, f"/{self.provider}{request.path}", secret, datetime.now(UTC))
+    service = "sms-voice"
 
     def kind(self, request: Request) -> str:
         is_send = request.method == "POST" and request.path == "/" and request.headers.get("x-amz-target") == TARGET
@@ -86,10 +59,7 @@ class AwsSmsVendor(Vendor):
         return _no(Objection(exception, reason or None), status)
 
     def unauthorized(self, request: Request) -> Reply:
-        if "authorization" not in request.headers:
-            return _no(Objection("MissingAuthenticationTokenException"))
-        known = access_key_id(request) in self._accounts
-        return _no(Objection("InvalidSignatureException" if known else "UnrecognizedClientException"))
+        return _no(Objection(self.unauthorized_name(request)))
 
     def rate_limited(self) -> Reply:
         return _no(THROTTLED)
@@ -107,11 +77,7 @@ class AwsSmsVendor(Vendor):
         if url is None or not isinstance(sms, Sms) or sms.configuration_set is None:
             return None
         at = dict(message.reached).get(word, message.updated_at)
-        text = encode_json(event(message, word, at)).decode()
-        topic_arn = ledger.account.credentials.get("topic_arn") or TOPIC
-        call = notification(text, topic_arn, SNS_HOST, CERTIFICATE, f"{message.id}/{EVENTS[word]}")
-        headers = notification_headers(call)
-        return EVENTS[word], Callback(message.id, url, headers, encode_json(call), _again, self.pace.webhook_retries)
+        return EVENTS[word], self.published(ledger, message, url, EVENTS[word], event(message, word, at))
 
     def _send(self, asked: dict[str, Any], ledger: Ledger) -> Reply:
         wrong = objection(asked)
@@ -137,8 +103,3 @@ class AwsSmsVendor(Vendor):
 
 def _no(wrong: Objection, status: int = 400) -> Reply:
     return json_reply(status, error(wrong, "Refused by the sandbox"), content_type=CONTENT_TYPE)
-
-
-def _again(outcome: Outcome) -> bool:
-    """SNS repeats after a 5xx, a 429 and where there was no answer; a 4xx is the end of it."""
-    return not outcome.isdecimal() or outcome == "429" or outcome >= "500"

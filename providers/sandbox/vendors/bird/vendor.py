@@ -11,6 +11,7 @@ import hashlib
 import re
 import time
 from dataclasses import dataclass, replace
+from datetime import datetime
 from itertools import islice
 from typing import Any
 
@@ -27,6 +28,7 @@ from providers.sandbox.wire import JSON, Reply, Request, encode_json, json_reply
 MESSAGES = "/v1/sms/messages"
 SINGLE = re.compile(r"/v1/sms/messages/(sms_[0-9a-z]{26})")
 PAGE_SIZE, PAGE_SIZE_LIMIT = 25, 100
+SPAN = {"created_after": 0.0, "created_before": float("inf")}  # and what holds where a list names no time
 KEY_LIFE_SECONDS = 3 * 60 * 60
 REJECTED = (Step(lambda pace: pace.sent_after, Word.UNDELIVERABLE, (Word.UNDELIVERABLE,)),)
 REPLAYED = ("Idempotency-Replay", "true")
@@ -156,14 +158,24 @@ class BirdVendor(BearerVendor):
         size = asked.get("limit", str(PAGE_SIZE))
         if not size.isdecimal() or not 1 <= int(size) <= PAGE_SIZE_LIMIT:
             return _no(Objection("ValidationError", "limit", "must be 1 to 100"))
+        try:
+            earliest, latest = (_seconds(asked.get(name), bound) for name, bound in SPAN.items())
+        except ValueError:
+            return _no(Objection("ValidationError", "created_after", "must be a time"))
         if asked.get("direction") == "inbound":
             return json_reply(200, page_of([], more=False))
         key = ("to", asked["to"].lower()) if "to" in asked else None
         with ledger.lock:
             shown = ledger.newest_first(key, before=asked.get("starting_after") or None)
-            messages = list(islice(shown, int(size) + 1))
+            in_time = (message for message in shown if earliest <= message.taken_at <= latest)
+            messages = list(islice(in_time, int(size) + 1))
             page = page_of(messages[: int(size)], more=len(messages) > int(size))
         return json_reply(200, page, note=f"{len(page['data'])} found")
+
+
+def _seconds(written: str | None, bound: float) -> float:
+    """Read an ISO 8601 time. Raises ValueError."""
+    return bound if written is None else datetime.fromisoformat(written).timestamp()
 
 
 def _repeated(first: First, request: Request) -> Reply:

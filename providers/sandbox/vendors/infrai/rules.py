@@ -1,28 +1,16 @@
-"""What Infrai does not take. Only INSUFFICIENT_CREDIT is known to be a name of theirs; the others are the sandbox's own."""
+"""What Infrai's SMS does not take."""
 
 from __future__ import annotations
 
 import json
 import re
-from typing import Any, NamedTuple
+from typing import Any
 
 from providers.sandbox import roles
+from providers.sandbox.infrai import Objection
 
 NUMBER = re.compile(r"\+[1-9]\d{6,14}", re.ASCII)
 MEMBERS = {"to", "body", "from", "template_id", "vendor", "idempotency_key"}
-USUAL_CODES = {
-    401: "UNAUTHORIZED",
-    402: "INSUFFICIENT_CREDIT",
-    403: "FORBIDDEN",
-    404: "NOT_FOUND",
-    409: "IDEMPOTENCY_CONFLICT",
-    429: "RATE_LIMITED",
-}
-
-
-class Objection(NamedTuple):
-    status: int
-    code: str
 
 
 def read(body: bytes) -> dict[str, Any] | Objection:

@@ -58,7 +58,13 @@ def objection(mail: Any) -> Objection | None:
     senders = addresses_of(mail.get("From"))
     if len(senders) != 1 or not ADDRESS.fullmatch(senders[0][1]):
         return Objection(300, f"Invalid 'From' address: '{mail.get('From') or ''}'.")
-    return _recipients(mail) or _content(mail) or _metadata(mail.get("Metadata") or {}) or _headers(mail.get("Headers"))
+    return (
+        _recipients(mail)
+        or _content(mail)
+        or _metadata(mail.get("Metadata") or {})
+        or _headers(mail.get("Headers"))
+        or _attachments(mail.get("Attachments"))
+    )
 
 
 def _recipients(mail: Mapping[str, Any]) -> Objection | None:
@@ -106,3 +112,13 @@ def _headers(headers: Any) -> Objection | None:
         for header in headers
     )
     return None if fits else Objection(403, "The 'Headers' field is not of the expected type.")
+
+
+def _attachments(files: Any) -> Objection | None:
+    if files is None:
+        return None
+    fits = isinstance(files, list) and all(
+        isinstance(file, dict) and all(isinstance(file.get(name), str) for name in ("Name", "Content", "ContentType"))
+        for file in files
+    )
+    return None if fits else Objection(403, "The 'Attachments' field is not of the expected type.")

@@ -33,6 +33,9 @@ class Mail:
     tag: str
     stream: str
     metadata: Mapping[str, str]
+    headers: Mapping[str, str]
+    reply_to: str
+    attachments: tuple[Mapping[str, str], ...]
     track_opens: bool
     track_links: str
     inactive: tuple[str, ...] = ()  # recipients that will not get it
@@ -111,7 +114,7 @@ def found(message: Message) -> dict[str, Any]:
         "ReceivedAt": precise(message.taken_at),
         "From": mail.sender,
         "Subject": mail.subject,
-        "Attachments": [],
+        "Attachments": [file["Name"] for file in mail.attachments],
         "Status": message.status,
         "TrackOpens": mail.track_opens,
         "TrackLinks": mail.track_links,

@@ -6,17 +6,15 @@ roles decide what becomes of it there, but neither delay nor swallow the answer 
 
 from __future__ import annotations
 
-import base64
 import json
 import re
 import uuid
 from collections.abc import Callable, Mapping
 from typing import Any
-from urllib.parse import unquote, urlsplit, urlunsplit
 
 from providers.sandbox import roles
 from providers.sandbox.book import Ledger, Message
-from providers.sandbox.callbacks import Callback
+from providers.sandbox.callbacks import Callback, webhook_place
 from providers.sandbox.poster import Outcome
 from providers.sandbox.roles import Word
 from providers.sandbox.vendor import DROP, Vendor
@@ -50,7 +48,7 @@ class PostmarkVendor(Vendor):
     def __init__(self, *args: Any, **named: Any) -> None:
         super().__init__(*args, **named)
         self._by_token = {ledger.account.credentials["server_token"]: ledger for ledger in self.book.of(self.provider)}
-        self._webhooks = {ledger.slug: _webhook_place(ledger.account.webhook_url) for ledger in self._by_token.values()}
+        self._webhooks = {ledger.slug: webhook_place(ledger.account.webhook_url) for ledger in self._by_token.values()}
 
     def caller(self, request: Request) -> tuple[Ledger | None, bool]:
         ledger = self._by_token.get(request.headers.get("x-postmark-server-token", ""))
@@ -181,6 +179,9 @@ def _mail(asked: Mapping[str, Any], inactive: set[str]) -> Mail:
         tag=asked.get("Tag") or "",
         stream=asked.get("MessageStream") or "outbound",
         metadata=asked.get("Metadata") or {},
+        reply_to=asked.get("ReplyTo") or "",
+        attachments=tuple(asked.get("Attachments") or ()),
+        headers={header["Name"]: header["Value"] for header in asked.get("Headers") or ()},
         track_opens=bool(asked.get("TrackOpens")),
         track_links=asked.get("TrackLinks") or "None",
         inactive=tuple(address for _, address in (*to, *cc, *bcc) if address.lower() in inactive),
@@ -189,18 +190,6 @@ def _mail(asked: Mapping[str, Any], inactive: set[str]) -> Mail:
 
 def _metadata_keys(metadata: Mapping[str, str]) -> list[tuple[str, str]]:
     return [(f"metadata_{name.lower()}", value) for name, value in metadata.items()]
-
-
-def _webhook_place(url: str | None) -> tuple[str, dict[str, str]] | None:
-    """The address to call and the header that its credentials become."""
-    if url is None:
-        return None
-    parts = urlsplit(url)
-    user, at, host = parts.netloc.rpartition("@")
-    place = urlunsplit(parts._replace(netloc=host))
-    if not at:
-        return place, {}
-    return place, {"Authorization": "Basic " + base64.b64encode(unquote(user).encode()).decode()}
 
 
 def _again(outcome: Outcome) -> bool:

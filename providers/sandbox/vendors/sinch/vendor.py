@@ -36,7 +36,8 @@ BATCHES = re.compile(r"/xms/v1/([^/]+)/batches")
 BATCH = re.compile(r"/xms/v1/([^/]+)/batches/([^/]+)")
 REPORT = re.compile(r"/xms/v1/([^/]+)/batches/([^/]+)/delivery_report")
 RECIPIENT = re.compile(r"/xms/v1/([^/]+)/batches/([^/]+)/delivery_report/([^/]+)")
-PATHS = (BATCHES, BATCH, REPORT, RECIPIENT)
+REPORTS = re.compile(r"/xms/v1/([^/]+)/delivery_reports")
+PATHS = (BATCHES, BATCH, REPORT, RECIPIENT, REPORTS)
 PAGE_SIZE, PAGE_SIZE_LIMIT = 30, 100
 DEFAULT_SECONDS = 24 * 60 * 60  # how far back a list without a date reaches
 AT_ONCE = (Step(lambda pace: pace.sent_after, Word.UNDELIVERABLE, (Word.UNDELIVERABLE,)),)
@@ -64,6 +65,8 @@ class SinchVendor(Vendor):
     def kind(self, request: Request) -> str:
         if BATCHES.fullmatch(request.path):
             return {"POST": "send", "GET": "find"}.get(request.method, "other")
+        if request.method == "GET" and REPORTS.fullmatch(request.path):
+            return "find"
         return "status" if request.method == "GET" and _found(request) else "other"
 
     def answer(self, request: Request, kind: str, ledger: Ledger) -> Reply:
@@ -170,10 +173,13 @@ class SinchVendor(Vendor):
         key = None if reference is None else ("client_reference", reference)
         senders = [sender.strip().removeprefix("+") for sender in asked.get("from", "").split(",") if sender.strip()]
         with ledger.lock:
-            times = (message for message in ledger.newest_first(key) if earliest <= message.taken_at < latest)
-            batches = [batch_of(message) for message in _from(times, senders)]
-        shown = batches[number * size :][:size]
-        return json_reply(200, {"count": len(batches), "page": number, "page_size": size, "batches": shown})
+            if REPORTS.fullmatch(request.path):
+                name, entries = "delivery_reports", _reports(ledger.newest_first(key), earliest, latest)
+            else:
+                times = (message for message in ledger.newest_first(key) if earliest <= message.taken_at < latest)
+                name, entries = "batches", [batch_of(message) for message in _from(times, senders)]
+        shown = entries[number * size :][:size]
+        return json_reply(200, {"count": len(entries), "page": number, "page_size": size, name: shown})
 
     def _shown(self, request: Request, message: Message) -> Reply:
         if BATCH.fullmatch(request.path):
@@ -189,6 +195,15 @@ class SinchVendor(Vendor):
 
 def _found(request: Request) -> re.Match[str] | None:
     return next((found for path in PATHS if (found := path.fullmatch(request.path))), None)
+
+
+def _reports(messages: Iterable[Message], earliest: float, latest: float) -> list[dict[str, Any]]:
+    """The newest report about each recipient, where there is one; their times are the reports' own."""
+    return [
+        recipient_report(message, *_now(message), message.updated_at)
+        for message in messages
+        if message.reached and earliest <= message.updated_at < latest
+    ]
 
 
 def _from(messages: Iterable[Message], senders: list[str]) -> Iterator[Message]:

@@ -37,6 +37,8 @@ SINGLE = re.compile(r"/2010-04-01/Accounts/(AC[0-9a-fA-F]{32})/Messages/((?:SM|M
 PAGE_SIZE, PAGE_SIZE_LIMIT = 50, 1000
 STATUSES = {Word.SENT: "sent", Word.DELIVERED: "delivered", Word.UNDELIVERABLE: "undelivered"}
 BLOCKED = 30004  # for good, yet no proof that the number is none: another text may reach it
+Span = tuple[float, float]
+DAY_SECONDS = 24 * 60 * 60
 DATE_FILTERS = ("DateSent", "DateSent<", "DateSent>")
 
 
@@ -150,13 +152,13 @@ class TwilioVendor(Vendor):
         try:
             size = min(max(int(asked.get("PageSize", PAGE_SIZE)), 1), PAGE_SIZE_LIMIT)
             number, token = int(asked.get("Page", 0)), asked.get("PageToken", "")
-            days = {name: _day(filters[name]) for name in DATE_FILTERS if name in filters}
+            span = _span({name: filters[name] for name in DATE_FILTERS if name in filters})
         except ValueError:
             return self.refusal(400, INVALID_PARAMETER, "Invalid paging or date")
         key = ("to", filters["To"].lower()) if "To" in filters else None
         with ledger.lock:
             shown = _matching(
-                ledger.newest_first(key, before=token.removeprefix("PA") or None), filters.get("From"), days
+                ledger.newest_first(key, before=token.removeprefix("PA") or None), filters.get("From"), span
             )
             messages = list(islice(shown, size + 1))
             path = messages_path(ledger.account.credentials["account_sid"])
@@ -166,21 +168,28 @@ class TwilioVendor(Vendor):
         return json_reply(200, page, note=f"{len(messages[:size])} found")
 
 
-def _matching(messages: Iterable[Message], sender: str | None, days: Mapping[str, str]) -> Iterator[Message]:
+def _matching(messages: Iterable[Message], sender: str | None, span: Span | None) -> Iterator[Message]:
     for message in messages:
         if sender is not None and sender_of(message) != sender:
             continue
-        if days:
-            if message.sent_at is None:
-                continue
-            day = datetime.fromtimestamp(message.sent_at, UTC).date().isoformat()
-            if not days.get("DateSent>", day) <= day <= days.get("DateSent<", day) or days.get("DateSent", day) != day:
-                continue
+        if span is not None and (message.sent_at is None or not span[0] <= int(message.sent_at) < span[1]):
+            continue
         yield message
 
 
-def _day(text: str) -> str:
-    return datetime.fromisoformat(text).date().isoformat()
+def _span(filters: Mapping[str, str]) -> Span | None:
+    """From when, and until before when messages were sent that are asked for. A date is the whole day. Raises ValueError."""
+    if not filters:
+        return None
+    earliest, latest = 0.0, float("inf")
+    for name, text in filters.items():
+        moment = datetime.fromisoformat(text)
+        at = moment.replace(tzinfo=moment.tzinfo or UTC).timestamp()
+        if name != "DateSent<":
+            earliest = max(earliest, at)
+        if name != "DateSent>":
+            latest = min(latest, at + (DAY_SECONDS if len(text) == len("YYYY-MM-DD") else 1))
+    return earliest, latest
 
 
 def _passes(credentials: Mapping[str, str]) -> Iterator[tuple[str, str]]:

@@ -14,7 +14,7 @@ from django.utils import timezone
 import notifications.sql.batch as sql
 from notifications import send
 from notifications.lanes import Lane
-from notifications.models import Batch, Client, Message, Notification, OutboxEntry, SkippedRow
+from notifications.models import Batch, Client, Message, Notification, OutboxEntry, Route, SkippedRow
 from notifications.numbers import numbers
 from notifications.services.audit import audit
 from notifications.services.batch.accept import accept_batch
@@ -86,6 +86,20 @@ class TestRows:
         waits = dict(Message.objects.filter(state=State.QUEUED).values_list("address", "escalate_at"))
         assert waits["+4915112345601"] is not None
         assert waits["+4915112345603"] is None
+        assert audit().is_sound
+
+    def test_may_go_by_several_channels_at_once(self):
+        Route.objects.create(name="both", steps=[{"channels": ["sms", "email"], "need": "all"}])
+
+        batch_of("sms,email,name\n+4915112345601,a@example.org,A\n,b@example.org,B\n", BOTH, route="both")
+
+        parts = Message.objects.order_by("notification_id", "part").values_list("step", "part", "channel", "state")
+        assert list(parts) == [
+            (0, 0, "sms", State.QUEUED),
+            (0, 1, "email", State.QUEUED),
+            (0, 0, "sms", State.SUPPRESSED),
+            (0, 1, "email", State.QUEUED),
+        ]
         assert audit().is_sound
 
     def test_wait_until_they_are_to_be_sent(self, queues):

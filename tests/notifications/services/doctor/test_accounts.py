@@ -7,12 +7,17 @@ from typing import Any
 
 import pytest
 from cryptography.fernet import Fernet
+from django.utils import timezone
 
-from notifications.models import Route, encrypted
+from notifications.models import Breaker, Cause, ProviderAccount, Route, encrypted
 from notifications.services.doctor.accounts import findings
 from tests import factories
 from tests.factories import CREDENTIALS
 from tests.notifications.finding import codes, said
+from tests.providers.samples import SAMPLES as PROVIDER_SAMPLES
+
+BIRD = {"api_key": "k" * 32, "webhook_secret": "whsec_" + "c2VjcmV0" * 4}
+VONAGE_SMS = {"api_key": "abcd1234", "api_secret": "s" * 16, "signature_secret": "s" * 32}
 
 pytestmark = pytest.mark.usefixtures("complete")
 
@@ -90,10 +95,37 @@ class TestSender:
 
         assert f"Account {slug} has no sender" in said(findings(), "E065")
 
+    @pytest.mark.parametrize("name", ["apns", "fcm", "webpush"])
+    def test_of_pushes_signs_with_a_key_that_can_be_read(self, name):
+        known = PROVIDER_SAMPLES[name].provider.account
+        phones = factories.account(
+            "phones", name, channels=["push"], credentials=dict(known.credentials), settings=dict(known.settings)
+        )
+        assert codes(findings()) == []
+
+        key = next(word for word in known.credentials if word.endswith("private_key"))
+        phones.credentials = {**known.credentials, key: "no key"}
+        phones.save()
+
+        assert "Account phones cannot send push: AuthenticationFailed" in said(findings(), "E065")
+
     def test_may_be_a_messaging_service(self):
         change("sms", settings={"messaging_service_sid": "MG" + "1" * 32})
 
         assert codes(findings()) == []
+
+    @pytest.mark.parametrize(
+        ("countries", "others"),
+        [([], "any country but AT and DE, where"), (["DE", "US", "FR"], "FR and US, where"), (["DE"], None)],
+    )
+    def test_that_is_missing_in_some_countries_is_a_warning(self, countries, others):
+        senders = {"DE": "Landfall", "AT": "Landfall"}
+        factories.account("by-country", "bird", countries=countries, settings={"senders": senders}, credentials=BIRD)
+
+        if others is None:
+            assert codes(findings()) == []
+        else:
+            assert f"Account by-country may be chosen for {others} it has no sender." in said(findings(), "W073")
 
     def test_is_not_asked_of_an_account_that_is_off(self):
         factories.account("spare", settings={}, is_on=False)
@@ -123,6 +155,15 @@ class TestReceipts:
 
         assert codes(findings()) == []
 
+    @pytest.mark.parametrize(("characters", "is_wrong"), [(100, False), (101, True)])
+    def test_go_to_an_address_that_the_provider_takes(self, settings, characters, is_wrong):
+        settings.PUBLIC_URL = f"https://{'n' * (characters - len('https://.example/webhooks/older/'))}.example"
+        factories.account("older", "vonage_sms", credentials=VONAGE_SMS)
+
+        assert codes(findings()) == (["E074"] if is_wrong else [])
+        if is_wrong:
+            assert "has 101 characters, vonage_sms takes 100: it cannot send" in said(findings(), "E074")
+
 
 class TestOpened:
     def test_is_a_warning_with_reason_and_time(self):
@@ -132,6 +173,19 @@ class TestOpened:
         sentence = said(findings(), "W068")
 
         assert "Account sms has been out of use since 2026-11-30 08:05 UTC: InsufficientBalance 63038." in sentence
+
+    def test_in_one_country_is_a_warning_with_what_to_do(self):
+        row = ProviderAccount.objects.get(slug="sms")
+        for country, cause in (("US", Cause.REGISTRATION), ("FR", Cause.CALLS)):
+            Breaker.objects.create(
+                account=row, country=country, cause=cause, detail="Register it.", opened_until=timezone.now()
+            )
+
+        found = list(findings())
+
+        assert codes(found) == ["W072"], "calls that fail mend themselves"
+        assert "Account sms has rested in US since" in said(found, "W072")
+        assert "UTC: Register it." in said(found, "W072")
 
     def test_is_an_error_when_it_was_the_last_of_its_channel(self):
         change("sms", opened_at=datetime(2026, 11, 30, tzinfo=UTC), opened_reason="AuthenticationFailed")
@@ -143,8 +197,9 @@ class TestRoutes:
     def test_without_an_account_for_a_channel_are_named(self):
         change("mail", is_on=False)
 
-        assert "No account that is on sends email, as needed by routes email and sms-then-email." in said(
-            findings(), "W069"
+        assert (
+            "No account that is on sends email, as needed by routes email, push-then-sms-then-email and sms-then-email."
+            in said(findings(), "W069")
         )
 
     def test_need_accounts_for_their_channels_only(self):

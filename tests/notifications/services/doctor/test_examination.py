@@ -24,7 +24,12 @@ from tests.notifications.finding import codes
 def whole(seeded: None, settings: Any) -> None:
     """A house in which everything is as it should be."""
     settings.PUBLIC_URL, settings.ALLOWED_HOSTS = "https://notify.example.org", ["notify.example.org"]
-    for migration in ("0004_beat_schedules", "0009_schedule_redact_and_clean"):
+    for migration in (
+        "0004_beat_schedules",
+        "0009_schedule_redact_and_clean",
+        "0017_schedule_judge_arrivals",
+        "0020_schedule_watch_endpoints",
+    ):
         import_module(f"notifications.migrations.{migration}").seed(apps, None)
     for process in ("beat", "sweeper", *Lane.values):
         beat(process)
@@ -44,8 +49,8 @@ class TestWhole:
     def test_says_of_every_theme_that_it_is_well(self, whole):
         well = [finding.fact for finding in found() if finding.severity is Severity.OK]
 
-        assert len(well) == 11
-        assert len(set(well)) == 11
+        assert len(well) == 12
+        assert len(set(well)) == 12
 
 
 class TestBroken:

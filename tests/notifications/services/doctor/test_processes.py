@@ -22,7 +22,12 @@ from tests.notifications.finding import codes, said
 
 SCHEDULES = [
     import_module(f"notifications.migrations.{name}")
-    for name in ("0004_beat_schedules", "0009_schedule_redact_and_clean")
+    for name in (
+        "0004_beat_schedules",
+        "0009_schedule_redact_and_clean",
+        "0017_schedule_judge_arrivals",
+        "0020_schedule_watch_endpoints",
+    )
 ]
 
 pytestmark = pytest.mark.usefixtures("seeded", "busy")

@@ -17,7 +17,9 @@ class TestRoutes:
     def test_with_a_step_that_cannot_be_taken_are_named(self):
         Route.objects.create(name="by-hand", steps=[{"channel": "sms"}, {"channel": "pigeon"}])
 
-        assert "Route by-hand is not valid. Step 2: `channel` must be one of sms, email." in said(findings(), "E070")
+        assert "Route by-hand is not valid. Step 2: `channel` must be one of sms, email, push, webhook." in said(
+            findings(), "E070"
+        )
 
 
 class TestDefaultRoutes:
@@ -36,4 +38,4 @@ class TestDefaultRoutes:
         sentence = said(findings(), "E071")
 
         assert "Client shop has the default route 'by-hand'" in sentence
-        assert "Use one of email, sms and sms-then-email." in sentence
+        assert "Use one of email, push, push-then-sms-then-email, sms, sms-then-email and webhook." in sentence

@@ -1,0 +1,1 @@
+"""The recipients' way in: what a link in a mail leads to."""

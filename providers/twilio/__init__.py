@@ -1,0 +1,5 @@
+"""Twilio, SMS: sending, look-up and webhooks."""
+
+from providers.twilio.adapter import Twilio
+
+__all__ = ["Twilio"]
