@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median
 
-from tests.bench import broadcast, scale, steady, table, urgent
+from tests.bench import broadcast, events, scale, steady, table, urgent
 from tests.bench.findings import GOALS, Findings
 from tests.bench.house import House, open_house
 from tests.bench.programs import run_bare
@@ -64,7 +64,10 @@ def _measure(house: House, findings: Findings, chosen: Sequence[str], options: a
     runs: dict[str, list[Run]] = {}
     if set(chosen) & set(STEADY_GOALS):
         runs = steady.measure(house, findings, repeats=repeats, sizes=_sizes(chosen, options, sized), say=say)
-    base_rate = steady.base_rate(runs) if runs else run_bare(house, "requests", sized(20_000)).rate
+    needs_base = set(chosen) & {"P7", "P11"}
+    base_rate = (
+        steady.base_rate(runs) if runs else run_bare(house, "requests", sized(20_000)).rate if needs_base else 0.0
+    )
     p1_rate = median(run.rate for run in runs[steady.CURL]) if runs.get(steady.CURL) else None
     steps: dict[str, Callable[[], None]] = {
         "P6": lambda: urgent.measure_idle(house, findings, count=sized(100 if options.quick else 300)),
@@ -75,6 +78,7 @@ def _measure(house: House, findings: Findings, chosen: Sequence[str], options: a
         ),
         "P10": lambda: broadcast.measure_kills(house, findings, count=sized(200_000), kills=20),
         "P11": lambda: scale.measure_slow_provider(house, findings, p1_rate=p1_rate, concurrencies=[16, 64]),
+        "P12": lambda: events.measure(house, findings, count=sized(10_000), repeats=min(repeats, 3)),
     }
     for goal, measure in steps.items():
         if goal in chosen or (goal == "P6" and "P4" in chosen):

@@ -80,7 +80,7 @@ class House:
         self.database = database
         connection.close()
         connection.settings_dict["NAME"] = database
-        for kept in (accounts, selectors.routes, selectors.clients):
+        for kept in (accounts, selectors.routes, selectors.clients, selectors.endpoints):
             kept.forget()
         call_command("migrate", verbosity=0)
         self._open_account()
