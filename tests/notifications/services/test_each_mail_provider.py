@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -15,6 +16,7 @@ from providers.registry import PROVIDERS
 from providers.sandbox import SandboxAccount
 from providers.sandbox.amazon import certificate
 from tests.factories import make_due
+from tests.notifications.conftest import PACE
 from tests.notifications.stories import attempts, email, end_of, told
 from tests.providers.samples import SAMPLES
 from tests.providers.samples.base import case
@@ -222,6 +224,7 @@ class TestAnswerLost:
         assert calls(world) == (1, 1)
 
     @pytest.mark.parametrize("name", [name for name in BY_MAIL if name != SILENT])
+    @pytest.mark.parametrize("pace", [replace(PACE, unanswered_after=0.5)], ids=["reported later"])
     def test_is_settled_by_a_report(self, world, lost):
         world.listen()
 
