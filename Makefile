@@ -4,7 +4,7 @@ PYTHON ?= python3
 UV := uv==0.13.9
 INSTALLED := .venv/.installed
 CHROMIUM := /usr/bin/chromium
-BESIDE := tests/journeys tests/faults/test_short.py tests/providers
+BESIDE := tests/journeys tests/faults/test_short.py
 WITH_SERVERS := .venv/bin/python -m config.launcher --
 
 .DEFAULT_GOAL := help
@@ -23,7 +23,7 @@ test: $(INSTALLED)  ## Run the tests; ARGS="-k retry" passes arguments to pytest
 ifdef ARGS
 	@$(WITH_SERVERS) .venv/bin/python -m pytest $(ARGS)
 else
-	@log=$$(mktemp); echo 'Half of it runs beside the rest, on servers of its own; what that says comes last.'; \
+	@log=$$(mktemp); echo 'Journeys and faults run beside the rest, on servers of their own; what they say comes last.'; \
 	$(WITH_SERVERS) .venv/bin/python -m pytest $(BESIDE) >"$$log" 2>&1 & beside=$$!; \
 	trap 'kill $$beside 2>/dev/null; rm -f "$$log"; exit 130' INT TERM; \
 	$(WITH_SERVERS) .venv/bin/python -m pytest $(BESIDE:%=--ignore=%); rest=$$?; \
