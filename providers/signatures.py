@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from urllib.parse import unquote_to_bytes, urlsplit
 
 Pairs = list[tuple[bytes, bytes]]
@@ -33,6 +33,22 @@ def is_basic(authorization: str, user: str, password: str) -> bool:
 def is_hmac(signature: str, signed: Iterable[bytes], key: str, digest: str) -> bool:
     """Check a base64 HMAC over any one of several readings of what was signed. An empty key is never right."""
     right = [is_equal(signature, base64.b64encode(hmac.digest(key.encode(), text, digest)).decode()) for text in signed]
+    return bool(key) and any(right)
+
+
+def is_standard_webhook(headers: Mapping[str, str], body: bytes, secret: str, *, prefix: str) -> bool:
+    """Check a call after Standard Webhooks (https://www.standardwebhooks.com), which Svix calls by its own `prefix` of headers.
+
+    v1 is an HMAC with SHA-256. While a secret is being replaced the header holds a signature by each.
+    """
+    try:
+        key = base64.b64decode(secret.removeprefix("whsec_"), validate=True)
+    except ValueError:
+        return False
+    call_id, sent_at = (headers.get(f"{prefix}-{name}", "") for name in ("id", "timestamp"))
+    text = f"{call_id}.{sent_at}.".encode(errors="replace") + body
+    expected = "v1," + base64.b64encode(hmac.digest(key, text, "sha256")).decode()
+    right = [is_equal(given, expected) for given in headers.get(f"{prefix}-signature", "").split(" ")]
     return bool(key) and any(right)
 
 

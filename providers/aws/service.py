@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from abc import abstractmethod
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, ClassVar
@@ -10,9 +11,17 @@ from typing import Any, ClassVar
 from providers import reading
 from providers.aws import sns
 from providers.aws.sigv4 import Signer
-from providers.base import Provider
-from providers.errors import AuthenticationFailed
-from providers.messages import Account, DeliveryEvent, EventKind, HttpRequest, WebhookRequest
+from providers.base import Provider, read_json
+from providers.errors import AuthenticationFailed, MalformedWebhook, OutcomeUnknown, ProviderError
+from providers.messages import (
+    Account,
+    DeliveryEvent,
+    EventKind,
+    HttpRequest,
+    HttpResponse,
+    SendResult,
+    WebhookRequest,
+)
 
 DEFAULT_REGION = "us-east-1"
 SUBSCRIBE_URL = re.compile(r"https://sns\.[a-z0-9-]+\.amazonaws\.com(\.cn)?/\S*")
@@ -70,8 +79,40 @@ class AwsService(Provider):
         topics = [credentials.get(name, "") for name in self.topic_names]
         return sns.genuine_call(request, credentials.get("signing_certificate", ""), topics)
 
+    def send_result(self, answer: HttpResponse) -> SendResult:
+        if not 200 <= answer.status < 300:
+            raise self.refusal(answer)
+        fields = read_json(answer)
+        message_id = reading.identifier(fields.get("MessageId")) if isinstance(fields, dict) else None
+        if message_id is None:
+            raise OutcomeUnknown("the answer names no message", http_status=answer.status)
+        return SendResult(message_id)
 
-def subscription_ended(call: Mapping[str, Any], raw: bytes) -> DeliveryEvent:
+    def parse_webhook(self, request: WebhookRequest) -> list[DeliveryEvent]:
+        """Check the signature, then translate. Raises InvalidSignature, MalformedWebhook.
+
+        How old the call is does not matter: one that somebody kept and plays again is a repetition of an event on file.
+        """
+        call = self.genuine_call(request)
+        if call["Type"] == sns.SUBSCRIPTION:
+            return []
+        if call["Type"] == sns.UNSUBSCRIPTION:
+            return [_subscription_ended(call, request.body)]
+        record = sns.record_in(call)
+        if not record:
+            raise MalformedWebhook("the notification holds no JSON object")
+        return self.reports(record, call["MessageId"], request.body)
+
+    @abstractmethod
+    def refusal(self, answer: HttpResponse) -> ProviderError:
+        """What an answer that is no yes means."""
+
+    @abstractmethod
+    def reports(self, record: Mapping[str, Any], call_id: str, raw: bytes) -> list[DeliveryEvent]:
+        """What a notification's record reports; `call_id` is the same for repetitions of one notification."""
+
+
+def _subscription_ended(call: Mapping[str, Any], raw: bytes) -> DeliveryEvent:
     """Keep the news that no more events will come: somebody ended the subscription."""
     key = reading.fingerprint(call["Type"], call["MessageId"])
     return DeliveryEvent(EventKind.UNKNOWN, dedupe_key=key, provider_status=call["Type"], raw=raw)

@@ -9,13 +9,12 @@ from typing import Any, ClassVar
 from providers import reading, retry_after
 from providers.aws import sns
 from providers.aws.exceptions import THROTTLED, exception_in, name_in
-from providers.aws.service import DEFAULT_REGION, AwsService, subscription_ended
+from providers.aws.service import DEFAULT_REGION, AwsService
 from providers.aws_sms import events
 from providers.aws_sms.codes import EXCEPTIONS, FIELDS, REASONS, SENDER_FAULTS, SUPPRESS_REASONS, VAGUE
-from providers.base import error_for_status, read_json
+from providers.base import error_for_status
 from providers.errors import (
     InvalidRequest,
-    MalformedWebhook,
     OutcomeUnknown,
     ProviderError,
 )
@@ -28,7 +27,6 @@ from providers.messages import (
     HttpResponse,
     InboundMessage,
     OutgoingMessage,
-    SendResult,
     WebhookRequest,
 )
 
@@ -97,31 +95,13 @@ class AwsSms(AwsService):
         }
         return HttpRequest("POST", f"{self.base_url}/", headers, json.dumps(fields).encode())
 
-    def send_result(self, answer: HttpResponse) -> SendResult:
-        if not 200 <= answer.status < 300:
-            raise _refusal(answer)
-        fields = read_json(answer)
-        message_id = reading.identifier(fields.get("MessageId")) if isinstance(fields, dict) else None
-        if message_id is None:
-            raise OutcomeUnknown("the answer names no message", http_status=answer.status)
-        return SendResult(message_id)
+    def refusal(self, answer: HttpResponse) -> ProviderError:
+        return _refusal(answer)
 
     # Webhooks
 
-    def parse_webhook(self, request: WebhookRequest) -> list[DeliveryEvent]:
-        """Check the signature, then translate. Raises InvalidSignature, MalformedWebhook.
-
-        How old the call is does not matter: one that somebody kept and plays again is a repetition of an event on file.
-        """
-        call = self.genuine_call(request)
-        if call["Type"] == sns.SUBSCRIPTION:
-            return []
-        if call["Type"] == sns.UNSUBSCRIPTION:
-            return [subscription_ended(call, request.body)]
-        record = sns.record_in(call)
-        if not record:
-            raise MalformedWebhook("the notification holds no JSON object")
-        return [] if events.is_inbound(record) else [events.receipt(record, request.body)]
+    def reports(self, record: Mapping[str, Any], call_id: str, raw: bytes) -> list[DeliveryEvent]:
+        return [] if events.is_inbound(record) else [events.receipt(record, raw)]
 
     def parse_inbound(self, request: WebhookRequest) -> list[InboundMessage]:
         call = self.genuine_call(request)

@@ -7,8 +7,6 @@ one more repetition of an event already on file.
 
 from __future__ import annotations
 
-import base64
-import hmac
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,7 +14,7 @@ from providers import reading
 from providers.bird.codes import meaning
 from providers.errors import InvalidSignature, MalformedWebhook
 from providers.messages import DeliveryEvent, EventKind, Headers, InboundMessage, WebhookRequest
-from providers.signatures import is_equal
+from providers.signatures import is_standard_webhook
 
 PREFIX = "sms."
 INCOMING = "sms.received"
@@ -25,7 +23,7 @@ INCOMING = "sms.received"
 def genuine(request: WebhookRequest, secret: str) -> tuple[str, dict[str, Any]]:
     """Check the signature. Returns the call's id and what it says. Raises InvalidSignature, MalformedWebhook."""
     headers = Headers(request.headers)
-    if not _is_signed(headers, request.body, secret):
+    if not is_standard_webhook(headers, request.body, secret, prefix="webhook"):
         raise InvalidSignature("the signature is missing or wrong")
     call_id, report = reading.identifier(headers.get("webhook-id")), reading.json_object(request.body)
     if call_id is None or report is None or not reading.word(report.get("type")):
@@ -78,15 +76,3 @@ def attempt_of(message: Mapping[str, Any]) -> str | None:
 def part(fields: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     inner = fields.get(name)
     return inner if isinstance(inner, dict) else {}
-
-
-def _is_signed(headers: Mapping[str, str], body: bytes, secret: str) -> bool:
-    try:
-        key = base64.b64decode(secret.removeprefix("whsec_"), validate=True)
-    except ValueError:
-        return False
-    call_id, sent_at = (headers.get(name, "") for name in ("webhook-id", "webhook-timestamp"))
-    text = f"{call_id}.{sent_at}.".encode(errors="replace") + body
-    expected = "v1," + base64.b64encode(hmac.digest(key, text, "sha256")).decode()
-    right = [is_equal(given, expected) for given in headers.get("webhook-signature", "").split(" ")]
-    return bool(key) and any(right)

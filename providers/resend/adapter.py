@@ -11,7 +11,6 @@ whole: a mail of it that is repeated by itself, or beside others, would go out a
 from __future__ import annotations
 
 import base64
-import hmac
 import json
 from collections.abc import Mapping
 from mimetypes import MimeTypes
@@ -44,7 +43,7 @@ from providers.messages import (
 )
 from providers.resend.codes import BOUNCES, EVENTS, NOT_THE_ADDRESS, NOTHING, STATUSES, SUPPRESSIONS, Meaning
 from providers.resend.refusals import refusal
-from providers.signatures import is_equal
+from providers.signatures import is_standard_webhook
 
 # Which kind a file is by its name, without what this machine knows besides.
 KINDS = MimeTypes()
@@ -142,7 +141,8 @@ class Resend(Provider):
         repetition of an event already on file.
         """
         headers = Headers(request.headers)
-        if not _is_genuine(headers, request.body, self.account.credentials.get("webhook_secret", "")):
+        secret = self.account.credentials.get("webhook_secret", "")
+        if not is_standard_webhook(headers, request.body, secret, prefix="svix"):
             raise InvalidSignature("the signature is missing or wrong")
         call_id = reading.identifier(headers.get("svix-id"))
         report = reading.json_object(request.body)
@@ -180,22 +180,6 @@ def _file(file: Attachment) -> dict[str, str]:
         "content_type": file.content_type,
     }
     return fields if file.content_id is None else fields | {"content_id": file.content_id}
-
-
-def _is_genuine(headers: Mapping[str, str], body: bytes, secret: str) -> bool:
-    """Check the Svix scheme (https://docs.svix.com/receiving/verifying-payloads/how-manual): v1 is an HMAC with SHA-256.
-
-    While a secret is being replaced the header holds a signature by each.
-    """
-    try:
-        key = base64.b64decode(secret.removeprefix("whsec_"), validate=True)
-    except ValueError:
-        return False
-    call_id, sent_at = (headers.get(name, "") for name in ("svix-id", "svix-timestamp"))
-    text = f"{call_id}.{sent_at}.".encode(errors="replace") + body
-    expected = "v1," + base64.b64encode(hmac.digest(key, text, "sha256")).decode()
-    right = [is_equal(given, expected) for given in headers.get("svix-signature", "").split(" ")]
-    return bool(key) and any(right)
 
 
 def _meaning(told: str, data: Mapping[str, Any]) -> tuple[Meaning, str]:

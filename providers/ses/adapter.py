@@ -8,12 +8,10 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from providers import mail_parts, reading, retry_after
-from providers.aws import sns
 from providers.aws.exceptions import THROTTLED, exception_in
-from providers.aws.service import DEFAULT_REGION, AwsService, subscription_ended
-from providers.base import error_for_status, read_json
+from providers.aws.service import DEFAULT_REGION, AwsService
+from providers.base import error_for_status
 from providers.errors import (
-    MalformedWebhook,
     OutcomeUnknown,
     ProviderError,
     SenderNotAllowed,
@@ -29,8 +27,6 @@ from providers.messages import (
     HttpRequest,
     HttpResponse,
     OutgoingMessage,
-    SendResult,
-    WebhookRequest,
 )
 from providers.ses import events
 from providers.ses.codes import EXCEPTIONS, TEXTS
@@ -100,31 +96,13 @@ class Ses(AwsService):
         headers = {"Content-Type": "application/json"}
         return HttpRequest("POST", f"{self.base_url}/v2/email/outbound-emails", headers, json.dumps(fields).encode())
 
-    def send_result(self, answer: HttpResponse) -> SendResult:
-        if not 200 <= answer.status < 300:
-            raise _refusal(answer)
-        fields = read_json(answer)
-        message_id = reading.identifier(fields.get("MessageId")) if isinstance(fields, dict) else None
-        if message_id is None:
-            raise OutcomeUnknown("the answer names no message", http_status=answer.status)
-        return SendResult(message_id)
+    def refusal(self, answer: HttpResponse) -> ProviderError:
+        return _refusal(answer)
 
     # Webhooks
 
-    def parse_webhook(self, request: WebhookRequest) -> list[DeliveryEvent]:
-        """Check the signature, then translate. Raises InvalidSignature, MalformedWebhook.
-
-        How old the call is does not matter: one that somebody kept and plays again is a repetition of an event on file.
-        """
-        call = self.genuine_call(request)
-        if call["Type"] == sns.SUBSCRIPTION:
-            return []
-        if call["Type"] == sns.UNSUBSCRIPTION:
-            return [subscription_ended(call, request.body)]
-        record = sns.record_in(call)
-        if not record:
-            raise MalformedWebhook("the notification holds no JSON object")
-        return [events.receipt(record, call["MessageId"], request.body)]
+    def reports(self, record: Mapping[str, Any], call_id: str, raw: bytes) -> list[DeliveryEvent]:
+        return [events.receipt(record, call_id, raw)]
 
 
 def _ascii(mailbox: str) -> str:
